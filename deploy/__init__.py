@@ -1,0 +1,1 @@
+"""How Brainstem runs: commands, embedded services, the command line."""

@@ -1,0 +1,64 @@
+"""One Dramatiq actor per kind of job. An actor's argument is job ids, nothing else."""
+
+from __future__ import annotations
+
+import dramatiq
+
+from jobs import housekeeping
+from jobs.broker import LedgerBroker
+from jobs.kinds import KINDS
+from jobs.runner import Attempt, Pipeline, Runner
+from pipelines.work import Effect
+
+
+def formation(attempt: Attempt) -> Effect:
+    """Captured messages to memory."""
+    from pipelines.formation.encoders import encoder_for
+    from pipelines.formation.run import run
+
+    return run(attempt, encoder_for(attempt))
+
+
+def recall(attempt: Attempt) -> Effect:
+    """A question to an answer with sources."""
+    from pipelines.recall.run import run
+
+    return run(attempt)
+
+
+def maintenance(attempt: Attempt) -> Effect:
+    """Keep a space's memory in order."""
+    from pipelines.maintenance.run import run
+
+    return run(attempt)
+
+
+def embed(attempt: Attempt) -> Effect:
+    """Vectors for documents that have none."""
+    from pipelines.embed.run import run
+
+    return run(attempt)
+
+
+#: Pipelines are imported at first use, so that a pool that never forms memory loads no encoder.
+PIPELINES: dict[str, Pipeline] = {
+    "formation": formation,
+    "recall": recall,
+    "maintenance": maintenance,
+    "embed": embed,
+    "noop": housekeeping.noop,
+    "retention": housekeeping.retention,
+    "sweep": housekeeping.sweep,
+    "maintain_spaces": housekeeping.maintain_spaces,
+}
+
+
+def declare(broker: LedgerBroker, runner: Runner) -> None:
+    """Declare the actor of every kind on `broker`; each hands its ids to `runner`."""
+    for kind in KINDS.values():
+        dramatiq.actor(
+            runner.run,
+            actor_name=kind.name,
+            queue_name=kind.queue,
+            broker=broker,
+        )

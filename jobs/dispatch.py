@@ -1,0 +1,183 @@
+"""From the ledger to the broker, after commit: one background sender per process.
+
+Callers name what may have become runnable (a lane, or a queue of a space) and whose state has
+changed; the sender gathers what comes in while it works, takes the runnable jobs from the ledger,
+sends their ids and tells waiters. It is best effort: what is lost with the process, or in Redis,
+the sweeper finds (`jobs.sweeper`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import time
+from collections.abc import Iterable, Sequence
+
+import psycopg
+import redis
+import structlog
+from dramatiq.errors import ConnectionError as BrokerConnectionError
+
+from jobs.broker import LedgerBroker, message_of, wake_channel
+from jobs.kinds import KINDS
+from storage import jobs as table
+from storage.database import Transaction, database
+from storage.errors import Unavailable
+from storage.jobs import Job
+from storage.settings import settings
+
+log = structlog.get_logger(__name__)
+
+#: The PostgreSQL channel on which ended or changed jobs are named.
+CHANNEL = "brainstem_jobs"
+_NOTIFY_JOBS = 60
+
+
+class Sender:
+    """Sends what became runnable and tells what changed, in batches, from one thread."""
+
+    def __init__(self) -> None:
+        self._broker: LedgerBroker | None = None
+        self._reset()
+
+    def _reset(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._left = threading.Condition(self._lock)
+        self._busy = False
+        self._some = threading.Event()
+        self._lanes: dict[tuple[str, str], None] = {}
+        self._queues: dict[tuple[str, str], None] = {}
+        self._changed: dict[str, str] = {}
+        self._cancel = False
+        self._thread: threading.Thread | None = None
+
+    @property
+    def broker(self) -> LedgerBroker:
+        """The process's broker, made at first use."""
+        if self._broker is None:
+            self._broker = LedgerBroker()
+        return self._broker
+
+    def use(self, broker: LedgerBroker) -> None:
+        """Send through `broker`, which the process already has (workers)."""
+        self._broker = broker
+
+    def announce(self, jobs: Iterable[Job]) -> None:
+        """Call after commit with every job that was accepted, ended or put back; never blocks."""
+        if self._pid != os.getpid():
+            self._broker = None
+            self._reset()
+        with self._lock:
+            for job in jobs:
+                if job.lane is None:
+                    self._queues[(job.space_id, job.queue)] = None
+                else:
+                    self._lanes[(job.space_id, job.lane)] = None
+                self._changed[job.id] = job.space_id
+                self._cancel |= job.state == "running"
+            self._busy = True
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="sender", daemon=True)
+                self._thread.start()
+        self._some.set()
+
+    def idle(self, seconds: float) -> None:
+        """Wait, at most `seconds`, until nothing is left to send."""
+        deadline = time.monotonic() + seconds
+        with self._lock:
+            while self._busy and self._left.wait(max(0.0, deadline - time.monotonic())):
+                pass
+
+    def _run(self) -> None:
+        while True:
+            self._some.wait()
+            self._some.clear()
+            with self._lock:
+                lanes, self._lanes = list(self._lanes), {}
+                queues, self._queues = list(self._queues), {}
+                changed, self._changed = self._changed, {}
+                cancel, self._cancel = self._cancel, False
+            try:
+                with database().ledger_statement() as tx:
+                    tx.execute("set synchronous_commit = off")
+                    try:
+                        send_runnable(tx, self.broker, lanes, queues)
+                        notify(tx, changed)
+                    finally:
+                        tx.execute("reset synchronous_commit")
+                if cancel:
+                    wake(self.broker, ["cancel"])
+            except (Unavailable, redis.RedisError, BrokerConnectionError, psycopg.Error) as error:
+                log.warning("dispatch.failed", error=type(error).__name__)
+            with self._lock:
+                self._busy = bool(self._changed)
+                self._left.notify_all()
+
+
+def send_runnable(
+    tx: Transaction,
+    broker: LedgerBroker,
+    lanes: Sequence[tuple[str, str]],
+    queues: Sequence[tuple[str, str]],
+) -> int:
+    """Take the runnable jobs of the named lanes and queues and send them; returns how many.
+
+    When the broker cannot be reached the jobs count as not sent, and the error is raised.
+    """
+    taken: list[Job] = []
+    if lanes:
+        taken += table.take_lanes(tx, lanes)
+    if queues:
+        taken += table.take_queues(tx, queues, settings().queue_window)
+    if taken:
+        try:
+            _send(broker, taken)
+        except (redis.RedisError, BrokerConnectionError):
+            table.untake(tx, [job.id for job in taken])
+            raise
+    return len(taken)
+
+
+def _send(broker: LedgerBroker, jobs: list[Job]) -> None:
+    for kind_name, group in itertools.groupby(
+        sorted(jobs, key=lambda job: (job.kind, job.seq)), key=lambda job: job.kind
+    ):
+        kind = KINDS[kind_name]
+        of_kind = list(group)
+        for start in range(0, len(of_kind), kind.batch):
+            part = of_kind[start : start + kind.batch]
+            broker.enqueue(message_of(kind.name, kind.queue, part))
+    wake(broker, sorted({job.queue for job in jobs}))
+
+
+def wake(broker: LedgerBroker, names: Sequence[str]) -> None:
+    """Wake idle workers of these queues (or, with `cancel`, all of them to look for one)."""
+    broker.client.publish(wake_channel(), " ".join(names))
+
+
+def notify(tx: Transaction, changed: dict[str, str]) -> None:
+    """Tell waiters which jobs changed, `id space` a line, a few notifications at most."""
+    lines = [f"{job_id} {space_id}" for job_id, space_id in changed.items()]
+    for start in range(0, len(lines), _NOTIFY_JOBS):
+        payload = "\n".join(lines[start : start + _NOTIFY_JOBS])
+        tx.execute("select pg_notify(%s, %s)", (CHANNEL, payload))
+
+
+_sender = Sender()
+
+
+def sender() -> Sender:
+    """The process's sender."""
+    return _sender
+
+
+def announce(jobs: Iterable[Job]) -> None:
+    """Call after commit with every job that was accepted, ended or put back."""
+    _sender.announce(jobs)
+
+
+def flush(seconds: float = 2.0) -> None:
+    """Wait until what was announced has been sent (processes that are about to exit)."""
+    _sender.idle(seconds)

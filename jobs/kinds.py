@@ -1,0 +1,102 @@
+"""The kinds of work: their queue, lane, limits and payload. Adding a kind starts here.
+
+Queues are pools of workers that operators scale each by itself (design section 3.3). A lane
+orders work: at most one job of a lane runs at a time, in acceptance order (section 3.2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from storage.errors import InvalidInput, NotFound
+
+Queue = Literal["interactive", "memory", "files", "knowledge", "purge", "system"]
+QUEUES: tuple[Queue, ...] = ("interactive", "memory", "files", "knowledge", "purge", "system")
+
+#: The space of work that belongs to no tenant (schedules, retention).
+SYSTEM_SPACE = "_system"
+
+
+class Payload(BaseModel):
+    """Base of payloads: closed, so that a misspelt member is an error and not a silent default."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ConversationPayload(Payload):
+    """Work that a conversation record describes (formation, recall)."""
+
+    conversation: int = Field(ge=1)
+
+
+class MaintenancePayload(Payload):
+    """What a maintenance run covers (seed 003, `MaintenanceInput`)."""
+
+    conversation: int | None = Field(None, ge=1)
+    trigger: Literal["scheduled", "threshold", "on_demand"] = "on_demand"
+    scope: Literal["full", "quick", "daydream"] = "daydream"
+
+
+class EmptyPayload(Payload):
+    """Work that needs no input."""
+
+
+class RetentionPayload(Payload):
+    """How long finished job rows stay; None: as the settings say."""
+
+    days: float | None = Field(None, ge=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of job.
+
+    `lane` is a name within the space, None where order does not matter. `batch` above 1 lets one
+    message carry that many jobs, which one worker thread runs one after the other: only for work
+    of a few milliseconds. `max_attempts` counts claims, save those that a shutdown gave back.
+    """
+
+    name: str
+    queue: Queue
+    payload: type[Payload]
+    lane: str | None = None
+    max_attempts: int = 5
+    batch: int = 1
+
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind("formation", "memory", ConversationPayload, lane="memory"),
+        Kind("maintenance", "memory", MaintenancePayload, lane="memory", max_attempts=3),
+        Kind("recall", "interactive", ConversationPayload, max_attempts=3),
+        Kind("embed", "knowledge", EmptyPayload, lane="embed"),
+        Kind("noop", "interactive", EmptyPayload, batch=32),
+        Kind("retention", "system", RetentionPayload, lane="retention"),
+        Kind("sweep", "system", EmptyPayload, lane="sweep"),
+        Kind("maintain_spaces", "system", EmptyPayload, lane="maintain_spaces"),
+    )
+}
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of that name; raises `NotFound`."""
+    kind = KINDS.get(name)
+    if kind is None:
+        raise NotFound(f"There is no kind of job named {name!r}; known: {', '.join(KINDS)}.")
+    return kind
+
+
+def validated(kind: Kind, payload: dict[str, Any]) -> dict[str, Any]:
+    """The payload as its model has it; raises `InvalidInput` naming the first wrong member."""
+    try:
+        return kind.payload.model_validate(payload).model_dump(mode="json", exclude_none=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InvalidInput(
+            f"The payload of a {kind.name} job is wrong: {first['msg']}.", field=place
+        ) from None

@@ -1,0 +1,1 @@
+"""The real work, as plain functions over a store and ports; knows neither Flask nor Dramatiq."""

