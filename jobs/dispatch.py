@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 import psycopg
 import redis
 import structlog
-from dramatiq.errors import ConnectionError as BrokerConnectionError
+from dramatiq.errors import BrokerConnectionError
 
 from jobs.broker import LedgerBroker, message_of, wake_channel
 from jobs.kinds import KINDS
@@ -32,6 +32,8 @@ log = structlog.get_logger(__name__)
 #: The PostgreSQL channel on which ended or changed jobs are named.
 CHANNEL = "brainstem_jobs"
 _NOTIFY_JOBS = 60
+#: How long a sender waits before it tries again, in seconds.
+RETRY_SECONDS = 0.5
 
 
 class Sender:
@@ -111,6 +113,13 @@ class Sender:
                     wake(self.broker, ["cancel"])
             except (Unavailable, redis.RedisError, BrokerConnectionError, psycopg.Error) as error:
                 log.warning("dispatch.failed", error=type(error).__name__)
+                with self._lock:
+                    self._lanes.update(dict.fromkeys(lanes))
+                    self._queues.update(dict.fromkeys(queues))
+                    self._changed = {**changed, **self._changed}
+                    self._cancel |= cancel
+                time.sleep(RETRY_SECONDS)
+                self._some.set()
             with self._lock:
                 self._busy = bool(self._changed)
                 self._left.notify_all()

@@ -217,10 +217,7 @@ class Runner:
     def run(self, ids: Sequence[str]) -> None:
         """Claim and run what a message carried; returns when those jobs have ended or gone back."""
         try:
-            with database().ledger_statement() as tx:
-                claimed = ledger.claim(ids, self.id, tx, isolated=self._isolated)
-                missing = set(ids) - {job.id for job in claimed}
-                refused = table.refused(tx, sorted(missing)) if missing else []
+            claimed, refused = self._claim(ids)
         except DatabaseUnavailable:
             # the ids are still in the ledger; the sweeper sends them when the database is back
             log.warning("claim.database_away")
@@ -230,6 +227,12 @@ class Runner:
             self._held.update({attempt.job_id: attempt for attempt in attempts})
         self._refused(refused)
         self._run_claimed(attempts)
+
+    def _claim(self, ids: Sequence[str]) -> tuple[list[Job], list[Job]]:
+        with database().ledger_statement() as tx:
+            claimed = ledger.claim(ids, self.id, tx, isolated=self._isolated)
+            missing = set(ids) - {job.id for job in claimed}
+            return claimed, table.refused(tx, sorted(missing)) if missing else []
 
     def _refused(self, jobs: list[Job]) -> None:
         suspects = [job for job in jobs if job.deaths > 0]

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import redis
 import structlog
-from dramatiq.errors import ConnectionError as BrokerConnectionError
+from dramatiq.errors import BrokerConnectionError
 
 from jobs import ledger
 from jobs.broker import LedgerBroker, oldest_sent

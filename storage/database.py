@@ -151,8 +151,16 @@ class Database:
     @contextlib.contextmanager
     def ledger_statement(self) -> Iterator[Transaction]:
         """A ledger connection on which each statement commits by itself, in one round trip."""
-        with _outages(), self.pool(LEDGER_ROLE).connection() as conn:
-            yield conn
+        with _outages():
+            pool = self.pool(LEDGER_ROLE)
+            conn = pool.getconn()
+            try:
+                yield conn
+            except psycopg.OperationalError:
+                pool.check()
+                raise
+            finally:
+                pool.putconn(conn)
 
     def close(self) -> None:
         """Close all pools; a later use opens them again."""
