@@ -56,9 +56,5 @@ PIPELINES: dict[str, Pipeline] = {
 def declare(broker: LedgerBroker, runner: Runner) -> None:
     """Declare the actor of every kind on `broker`; each hands its ids to `runner`."""
     for kind in KINDS.values():
-        dramatiq.actor(
-            runner.run,
-            actor_name=kind.name,
-            queue_name=kind.queue,
-            broker=broker,
-        )
+        as_actor = dramatiq.actor(actor_name=kind.name, queue_name=kind.queue, broker=broker)
+        as_actor(runner.run)

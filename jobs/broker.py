@@ -162,7 +162,7 @@ def oldest_sent(broker: LedgerBroker, queue: str) -> float | None:
     key = f"{broker.namespace}:{queue}"
     for message_id in broker.client.lrange(key, 0, 0):
         raw = broker.client.hget(f"{key}.msgs", message_id)
-        if raw is not None:
+        if isinstance(raw, bytes):
             return float(dramatiq.Message.decode(raw).options.get("sent", 0.0))
     return None
 

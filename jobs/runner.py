@@ -314,8 +314,6 @@ class Runner:
                 if held[attempt.job_id]:
                     raise Cancelled()
                 result = effect.apply(tx)
-                if effect.usage is not None:
-                    usage_table.add(tx, scope, effect.usage)
                 for usage in attempt.usages:
                     usage_table.add(tx, scope, usage)
                 told += self._follow_ups(tx, attempt, result.follow_ups)

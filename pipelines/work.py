@@ -64,19 +64,40 @@ class Effect:
     """
 
     apply: Callable[[Transaction], Result]
-    usage: Usage | None = None
 
 
 class Work(Protocol):
     """One attempt of one job, as its pipeline sees it."""
 
-    scope: Scope
-    job_id: str
-    kind: str
-    attempt: int
-    principal: str
-    payload: dict[str, Any]
-    cursor: dict[str, Any] | None
+    @property
+    def scope(self) -> Scope:
+        """The tenant the job works for."""
+        ...
+
+    @property
+    def job_id(self) -> str:
+        """The job's id; external services get it as idempotency key."""
+        ...
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt this is, from 1."""
+        ...
+
+    @property
+    def principal(self) -> str:
+        """Whose job it is."""
+        ...
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The validated payload."""
+        ...
+
+    @property
+    def cursor(self) -> dict[str, Any] | None:
+        """The durable cursor of the last committed batch, of this or an earlier attempt."""
+        ...
 
     def checkpoint(self) -> None:
         """Call between steps; raises `Cancelled`, `Interrupted` or `LeaseLost` to stop the run."""

@@ -119,6 +119,7 @@ class Database:
     ) -> Iterator[Transaction]:
         with _outages():
             conn = self._begin(role, opening)
+            _open.count = getattr(_open, "count", 0) + 1
             try:
                 yield conn
                 conn.commit()
@@ -127,6 +128,7 @@ class Database:
                     conn.rollback()
                 raise
             finally:
+                _open.count -= 1
                 self.pool(role).putconn(conn)
 
     @contextlib.contextmanager
@@ -170,6 +172,11 @@ class Database:
             pool.close(timeout=2.0)
 
 
+def in_transaction() -> bool:
+    """Whether this thread has a transaction open; calls to the outside must not be made then."""
+    return bool(getattr(_open, "count", 0))
+
+
 @contextlib.contextmanager
 def _outages() -> Iterator[None]:
     """Turn what says that PostgreSQL is away into `DatabaseUnavailable`."""
@@ -195,6 +202,7 @@ def is_outage(error: BaseException) -> bool:
     return False
 
 
+_open = threading.local()
 _database = Database()
 
 

@@ -163,6 +163,13 @@ class ModelUnavailable(Unavailable):
     default = "The model provider is not available right now."
 
 
+class ModelRateLimited(ModelUnavailable):
+    """The model provider asks to slow down (429); `retry_after` says how long."""
+
+    code = "rate_limited"
+    default = "The model provider asks to wait before the next request."
+
+
 class ModelRejected(BrainError):
     """The model provider refused for good (bad key, bad request)."""
 

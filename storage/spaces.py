@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from psycopg.rows import class_row
+from psycopg.sql import SQL, Identifier
 
 from storage.database import Scope, Transaction
 from storage.errors import Conflict, InvalidInput, NotFound
@@ -30,6 +31,23 @@ class Space:
     head_seq: int
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much a space holds, and how far its work has come (seed 003, `SpaceInfo`).
+
+    `formation_processed_id` and `maintenance_processed_id` are the last conversations that ended,
+    0 when none has.
+    """
+
+    concepts: int
+    propositions: int
+    conversations: int
+    formation_processed_id: int
+    maintenance_processed_id: int
+    formation_processing: bool
+    maintenance_processing: bool
 
 
 def scope_of(space_id: str) -> Scope:
@@ -69,3 +87,56 @@ def get(tx: Transaction, scope: Scope) -> Space:
     if space is None:
         raise NotFound("There is no such space.")
     return space
+
+
+def counts(tx: Transaction, scope: Scope) -> Counts:
+    """Count a space's contents without reading them; `NotFound` when there is no such space.
+
+    Elements are counted from the counters that number them, less those that were purged.
+    """
+    row = tx.execute(
+        """
+        select coalesce((s.next_no->>'C')::bigint, 0) - (
+                 select count(*) from element e where e.space_id = s.space_id and e.kind = 'C'
+                    and e.purged_seq is not null),
+               coalesce((s.next_no->>'P')::bigint, 0) - (
+                 select count(*) from element e where e.space_id = s.space_id and e.kind = 'P'
+                    and e.purged_seq is not null),
+               (select count(*) from conversation c where c.space_id = s.space_id),
+               (select coalesce(max(c.id), 0) from conversation c where c.space_id = s.space_id
+                   and c.collection = 'formation' and c.final_status is not null),
+               (select coalesce(max(c.id), 0) from conversation c where c.space_id = s.space_id
+                   and c.collection = 'maintenance' and c.final_status is not null),
+               exists (select from job j where j.space_id = s.space_id and j.kind = 'formation'
+                   and j.state = 'running'),
+               exists (select from job j where j.space_id = s.space_id and j.kind = 'maintenance'
+                   and j.state = 'running')
+          from space s where s.space_id = %s
+        """,
+        (scope.space_id,),
+    ).fetchone()
+    if row is None:
+        raise NotFound("There is no such space.")
+    return Counts(*row)
+
+
+def delete(tx: Transaction, scope: Scope) -> None:
+    """Delete a space and every row that carries its id, for throwaway spaces.
+
+    Tables are found in the catalogue, so that none added later is forgotten. Not the way to forget
+    content of a space that goes on: that is an erasure, which verifies itself.
+    """
+    tables = tx.execute(
+        """
+        select c.relname from pg_class c
+          join pg_attribute a on a.attrelid = c.oid and a.attname = 'space_id' and a.attnum > 0
+         where c.relkind in ('r', 'p') and not c.relispartition and c.relrowsecurity
+           and c.relnamespace = current_schema()::regnamespace
+           and has_table_privilege(c.oid, 'delete')
+         order by c.relname = 'space', c.relname
+        """
+    ).fetchall()
+    for (table,) in tables:
+        tx.execute(
+            SQL("delete from {} where space_id = %s").format(Identifier(table)), (scope.space_id,)
+        )

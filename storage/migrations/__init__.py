@@ -19,6 +19,8 @@ _HERE = Path(__file__).resolve().parent
 #: Advisory lock of all migrations; polled, because waiting inside the lock call deadlocks with
 #: CREATE INDEX CONCURRENTLY of the holder.
 _LOCK = 0x627261696E
+#: Where the database's revision is kept.
+VERSION_TABLE = "schema_revision"
 
 
 def _url() -> URL:
@@ -59,6 +61,7 @@ def state() -> tuple[str | None, str | None]:
     """The database's revision and the newest one known here."""
     engine = _engine()
     with engine.connect() as connection:
-        current = MigrationContext.configure(connection).get_current_revision()
+        context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+        current = context.get_current_revision()
     engine.dispose()
     return current, ScriptDirectory.from_config(_config()).get_current_head()

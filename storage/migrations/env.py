@@ -2,9 +2,11 @@
 
 from alembic import context
 
+from storage.migrations import VERSION_TABLE
+
 connection = context.config.attributes["connection"]
 context.configure(
-    connection=connection, transaction_per_migration=True, version_table="schema_revision"
+    connection=connection, transaction_per_migration=True, version_table=VERSION_TABLE
 )
 with context.begin_transaction():
     context.run_migrations()

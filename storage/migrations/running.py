@@ -12,8 +12,9 @@ from storage.database import APP_ROLE, LEDGER_ROLE
 def run_sql(path: Path) -> None:
     """Execute a whole SQL file as it stands (no bind parameters, `:` and `%` are literal)."""
     connection = op.get_bind().connection
-    with connection.cursor() as cursor:
-        cursor.execute(path.read_text(encoding="utf-8"))
+    cursor = connection.cursor()
+    cursor.execute(path.read_text(encoding="utf-8"))
+    cursor.close()
 
 
 def tenant_tables(*names: str) -> None:

@@ -1,0 +1,83 @@
+"""The Flask application: every route family, and what holds for each request.
+
+The application does no work of its own: it validates, accepts durable jobs, and reads back. It
+has no authentication yet and must be served on loopback only (see `api.admission`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import structlog
+from flask import Flask, Response, g, request
+
+from api import admission, errors, openapi, request_id, streams
+from api.measures import Measures, open_measures
+from api.memory import conversations, formation, maintenance, recall
+from api.operator import documents, events, health, jobs, metrics, watch
+from api.spaces import admin, info, service
+from jobs.logging import configure_logging
+from storage.settings import settings
+
+log = structlog.get_logger(__name__)
+
+FAMILIES = (
+    service.routes,
+    info.routes,
+    formation.routes,
+    recall.routes,
+    maintenance.routes,
+    conversations.routes,
+    watch.routes,
+    jobs.routes,
+    events.routes,
+    admin.routes,
+    health.routes,
+    metrics.routes,
+    documents.routes,
+)
+
+
+def create_app() -> Flask:
+    """A new application; gunicorn calls this in each of its processes."""
+    configure_logging()
+    app = Flask("brainstem", static_folder=None)
+    app.url_map.strict_slashes = False
+    app.config["MAX_CONTENT_LENGTH"] = settings().max_body_bytes
+    app.config["SOCK_SERVER_OPTIONS"] = {
+        "ping_interval": watch.PING_SECONDS,
+        "max_message_size": watch.MAX_MESSAGE_BYTES,
+    }
+    for family in FAMILIES:
+        app.register_blueprint(family.blueprint)
+    errors.register(app)
+    operations = [operation for family in FAMILIES for operation in family.operations]
+    app.extensions["openapi"] = openapi.document(operations)
+    measures = app.extensions["measures"] = open_measures()
+    app.before_request(_begin)
+    app.after_request(_finish(measures))
+    streams.end_at_sigterm()
+    log.info("api.ready", authentication="none", serve_on="loopback only")
+    return app
+
+
+def _begin() -> None:
+    g.began = time.perf_counter()
+    request_id.begin()
+    admission.check_request()
+
+
+def _finish(measures: Measures) -> Callable[[Response], Response]:
+    def finish(response: Response) -> Response:
+        headers = response.headers
+        headers[request_id.HEADER] = request_id.current()
+        headers["X-Content-Type-Options"] = "nosniff"
+        if "Cache-Control" not in headers:
+            headers["Cache-Control"] = "no-store"
+        route = request.url_rule.rule if request.url_rule is not None else "unmatched"
+        seconds = time.perf_counter() - g.began
+        measures.observe(request.method, route, response.status_code, seconds)
+        return response
+
+    return finish

@@ -1,0 +1,1 @@
+"""Memory: formation, recall, maintenance and the records of their runs (seed 003)."""

@@ -1,0 +1,201 @@
+"""What the memory routes read (seed 003 section 7), with every limit that they check.
+
+Members that are not named here are ignored at the top level, as the seed's server does, and
+carried along inside messages and content parts, because those are kept verbatim.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from storage.clock import MAX_MILLIS, MIN_MILLIS, parse_text, to_text
+from storage.errors import InvalidInput, TooLarge, Unsupported
+from storage.settings import settings
+
+#: Characters of a name, a user id, or a member of a context.
+MAX_NAME_CHARS = 1024
+#: Parts of one message's content.
+MAX_PARTS = 1000
+
+_STRICT = ConfigDict(strict=True, extra="ignore")
+_CARRIES = ConfigDict(strict=True, extra="allow")
+
+Name = Annotated[str, Field(max_length=MAX_NAME_CHARS)]
+
+
+def _canonical_time(text: str) -> str:
+    return to_text(parse_text(text))
+
+
+#: An RFC 3339 time with any offset and at most milliseconds; kept as `YYYY-MM-DDTHH:mm:ss.SSSZ`.
+Timestamp = Annotated[
+    str,
+    Field(max_length=64, json_schema_extra={"format": "date-time"}),
+    AfterValidator(_canonical_time),
+]
+
+
+class ContentPart(TypedDict):
+    """A part of a message. `text` and `Text` parts are read, others are carried along."""
+
+    __pydantic_config__ = _CARRIES  # type: ignore[misc]
+    type: Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS)]
+    text: NotRequired[str | None]
+
+
+class Message(TypedDict):
+    """One message. `timestamp` is when it was observed, Unix milliseconds."""
+
+    __pydantic_config__ = _CARRIES  # type: ignore[misc]
+    role: Literal["system", "user", "assistant", "tool"]
+    content: (
+        str | Annotated[list[str | ContentPart], Field(json_schema_extra={"maxItems": MAX_PARTS})]
+    )
+    name: NotRequired[Name | None]
+    user: NotRequired[Name | None]
+    timestamp: NotRequired[Annotated[int, Field(ge=MIN_MILLIS, le=MAX_MILLIS)] | None]
+
+
+class InputContext(TypedDict):
+    """Who is spoken with, by which agent, where, about what; `source` is no deduplication key."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]
+    counterparty: NotRequired[Name | None]
+    agent: NotRequired[Name | None]
+    source: NotRequired[Name | None]
+    topic: NotRequired[Name | None]
+
+
+def without_nulls(given: dict[str, Any]) -> dict[str, Any]:
+    """`given` without members that are null: they mean the same as absent ones."""
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def texts_of(message: Message) -> list[str]:
+    """The texts of a message: its content, or those of its text parts."""
+    content = message["content"]
+    if isinstance(content, str):
+        return [content]
+    return [
+        part if isinstance(part, str) else part.get("text") or ""
+        for part in content
+        if isinstance(part, str) or part["type"] in ("text", "Text")
+    ]
+
+
+def _messages(messages: list[Message]) -> list[Message]:
+    limits = settings()
+    if len(messages) > limits.max_messages:
+        raise TooLarge(
+            f"A formation takes at most {limits.max_messages} messages.", field="messages"
+        )
+    empty = True
+    for index, message in enumerate(messages):
+        field = f"messages.{index}.content"
+        if isinstance(message["content"], list) and len(message["content"]) > MAX_PARTS:
+            raise TooLarge(f"A message has at most {MAX_PARTS} parts.", field=field)
+        texts = texts_of(message)
+        if sum(map(len, texts)) > limits.max_message_chars:
+            raise TooLarge(
+                f"A message has at most {limits.max_message_chars} characters.", field=field
+            )
+        empty = empty and not any(text.strip() for text in texts)
+    if empty:
+        raise InvalidInput("At least one message must hold text.", field="messages")
+    return messages
+
+
+def _query(query: str) -> str:
+    most = settings().max_query_chars
+    if len(query) > most:
+        raise TooLarge(f"A query has at most {most} characters.", field="query")
+    if not query.strip():
+        raise InvalidInput("The query is empty.", field="query")
+    return query
+
+
+def _no_budget(budget: Any) -> None:
+    if budget is not None:
+        raise Unsupported("Recall budgets are not offered yet; leave `budget` out.")
+
+
+class FormationInput(BaseModel):
+    """Messages to be remembered; at least one of them holds text."""
+
+    model_config = _STRICT
+    messages: Annotated[list[Message], Field(min_length=1), AfterValidator(_messages)]
+    context: InputContext | None = None
+    timestamp: Timestamp | None = None
+
+    @staticmethod
+    def from_text(text: str) -> dict[str, Any]:
+        """A Markdown body: one user message, verbatim."""
+        return {"messages": [{"role": "user", "content": text}]}
+
+
+class RecallInput(BaseModel):
+    """A question in natural language."""
+
+    model_config = _STRICT
+    query: Annotated[str, Field(min_length=1), AfterValidator(_query)]
+    context: InputContext | None = None
+    budget: Annotated[
+        Any,
+        AfterValidator(_no_budget),
+        Field(description="Not offered yet: anything but null is answered with 501."),
+    ] = None
+
+    @staticmethod
+    def from_text(text: str) -> dict[str, Any]:
+        """A Markdown body: the question."""
+        return {"query": text}
+
+
+class MaintenanceParameters(BaseModel):
+    """Overrides of the space's policy for one run."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", populate_by_name=True)
+    stale_event_threshold_days: int | None = Field(None, ge=1, le=365)
+    memory_strength_decay_factor: float | None = Field(
+        None, gt=0, le=1, description="Deprecated: checked, and without effect."
+    )
+    confidence_decay_factor: float | None = Field(
+        None, gt=0, le=1, description="The old name of memory_strength_decay_factor."
+    )
+    unconsolidated_max_backlog: int | None = Field(None, ge=1, le=10_000)
+    unsorted_max_backlog: int | None = Field(
+        None, ge=1, le=10_000, description="The old name of unconsolidated_max_backlog."
+    )
+    orphan_max_count: int | None = Field(None, ge=1, le=10_000)
+
+    def given(self) -> dict[str, Any]:
+        """The members that were given, under their present names."""
+        told = self.model_dump(exclude_none=True)
+        backlog = told.pop("unsorted_max_backlog", None)
+        if backlog is not None:
+            told.setdefault("unconsolidated_max_backlog", backlog)
+        told.pop("confidence_decay_factor", None)
+        told.pop("memory_strength_decay_factor", None)
+        return told
+
+
+class MaintenanceInput(BaseModel):
+    """Which maintenance to run."""
+
+    model_config = _STRICT
+    trigger: Literal["scheduled", "threshold", "on_demand"] = "on_demand"
+    scope: Literal["full", "quick", "daydream"] = "daydream"
+    timestamp: Timestamp | None = None
+    parameters: MaintenanceParameters | None = None
+
+
+class CreateOrUpdateSpaceInput(BaseModel):
+    """A space to be made: its owner, its id and its tier."""
+
+    model_config = _STRICT
+    user: Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS)]
+    space_id: Annotated[str, Field(min_length=1, max_length=128)]
+    tier: Annotated[int, Field(ge=0, le=2**31 - 1)]

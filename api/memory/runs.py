@@ -1,0 +1,86 @@
+"""Accepting a run: its job and the record that describes it, in one transaction."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any, cast
+
+from api import request_id
+from jobs import dispatch, ledger, receipts
+from jobs.ledger import Idempotency
+from storage import conversations, spaces
+from storage.conversations import Collection
+from storage.database import Scope, Transaction, database
+from storage.errors import Conflict
+from storage.jobs import Job
+from storage.principals import Principal
+from storage.settings import settings
+
+
+def accept_run(
+    caller: Principal,
+    kind: Collection,
+    *,
+    messages: Sequence[Any],
+    extra: dict[str, Any],
+    payload: dict[str, Any] | None = None,
+    idempotency: Idempotency | None = None,
+    coalesce_key: str | None = None,
+) -> Job:
+    """Accept a run of `kind` over `messages`; the job, also when an earlier request made it.
+
+    Nothing is sent before the commit. Raises `NotFound` for an unknown space and
+    `IdempotencyConflict`.
+    """
+    scope = Scope(caller.space_id)
+    with database().transaction(scope) as tx:
+        _require_space(tx, scope, caller)
+        number = conversations.next_id(tx)
+        accepted = ledger.accept(
+            tx,
+            caller,
+            kind,
+            {"conversation": number, **(payload or {})},
+            idempotency=idempotency,
+            coalesce_key=coalesce_key,
+            request_id=request_id.current(),
+        )
+        job = accepted.job
+        if accepted.created:
+            conversations.create(
+                tx,
+                scope,
+                number,
+                kind,
+                job_id=job.id,
+                principal=caller.subject,
+                messages=cast(Sequence[dict[str, Any]], messages),
+                thread=extra.get("context", {}).get("source"),
+                extra=extra,
+            )
+    if accepted.created:
+        dispatch.announce([job])
+    return job
+
+
+def follow(job: Job) -> dict[str, Any]:
+    """The members of an `AgentOutput` that say where the run can be followed."""
+    told: dict[str, Any] = {"job": job.id, "receipt": receipts.receipt(job)}
+    if "conversation" in job.payload:
+        told["conversation"] = job.payload["conversation"]
+    return told
+
+
+def location(job: Job) -> str:
+    """The path of the job."""
+    return f"/v1/{job.space_id}/jobs/{job.id}"
+
+
+def _require_space(tx: Transaction, scope: Scope, caller: Principal) -> None:
+    if settings().auto_create_space and spaces.find(tx, scope) is None:
+        # another request may make it in the same instant
+        with contextlib.suppress(Conflict):
+            spaces.create(tx, scope, owner=caller.subject)
+    else:
+        spaces.get(tx, scope)

@@ -1,0 +1,176 @@
+"""The OpenAPI 3.1 document, from the routes' own declarations and their pydantic models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
+
+from api import request_id
+from api.memory.inputs import MAX_NAME_CHARS, MAX_PARTS
+from api.memory.outputs import RpcError
+from api.negotiation import MARKDOWN
+from api.paging import MAX_LIMIT
+from api.routes import Answer, Operation
+from api.strict_json import MAX_DEPTH
+from storage.errors import BrainError
+from storage.settings import settings
+from storage.version import VERSION
+
+_TEXT = {"type": "string", "pattern": "\\S"}
+_PLAIN: dict[Any, dict[str, Any]] = {str: {"type": "string"}, dict: {"type": "object"}}
+_REF = "#/components/schemas/{model}"
+_PARAMETER = re.compile(r"<(\w+)>")
+
+_PATH_PARAMETERS: dict[str, dict[str, Any]] = {
+    "space_id": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.\\-]{0,127}$"},
+    "job_id": {"type": "string", "pattern": "^job-[0-9a-f]{32}$"},
+    "conversation_id": {"type": "integer", "minimum": 1, "maximum": 2**63 - 1},
+}
+
+
+def document(operations: Sequence[Operation]) -> dict[str, Any]:
+    """The whole document, plain data, with the limits that this server is set to."""
+    limits = settings()
+    schemas, refs = _schemas(operations)
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in operations:
+        path = _PARAMETER.sub(r"{\1}", operation.path)
+        paths.setdefault(path, {})[operation.method.lower()] = _operation(operation, refs)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Brainstem",
+            "version": VERSION,
+            "description": "A durable brain server. Every error is JSON: a message for people and "
+            "a stable code in `data.code`. Answers come as JSON, CBOR or Markdown by `Accept`. "
+            f"Limits: a body of {limits.max_body_bytes} bytes and {MAX_DEPTH} levels, "
+            f"{limits.max_messages} messages of {limits.max_message_chars} characters and "
+            f"{MAX_PARTS} parts, a query of {limits.max_query_chars} characters, names of "
+            f"{MAX_NAME_CHARS} characters, {MAX_LIMIT} entries a page, {limits.api_streams} open "
+            f"streams a process, {limits.wait_seconds:g} seconds of waiting for a recall.",
+        },
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }
+
+
+def _operation(operation: Operation, refs: dict[Any, dict[str, Any]]) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "operationId": operation.name,
+        "tags": [operation.tag],
+        "summary": operation.summary,
+        "description": operation.description,
+        "responses": _responses(operation, refs),
+    }
+    parameters = [*_path_parameters(operation), *_query(operation), *_headers(operation)]
+    if parameters:
+        told["parameters"] = parameters
+    if operation.body is not None:
+        told["requestBody"] = {
+            "required": True,
+            "content": {
+                media: {"schema": _TEXT if media == MARKDOWN else refs[operation.body]}
+                for media in operation.body_media
+            },
+        }
+    return told
+
+
+def _responses(operation: Operation, refs: dict[Any, dict[str, Any]]) -> dict[str, Any]:
+    told = {str(status): _answer(one, refs) for status, one in operation.answers.items()}
+    by_status: dict[int, list[type[BrainError]]] = {}
+    for error in operation.errors:
+        by_status.setdefault(error.status, []).append(error)
+    for status, errors in sorted(by_status.items()):
+        if str(status) in told:
+            continue
+        told[str(status)] = {
+            "description": " ".join(
+                f"`{error.code}`: {(error.__doc__ or '').splitlines()[0]}" for error in errors
+            ),
+            "headers": _RETRY_AFTER if status in (429, 503) else _REQUEST_ID,
+            "content": {"application/json": {"schema": refs[RpcError]}},
+        }
+    return told
+
+
+_REQUEST_ID = {
+    request_id.HEADER: {
+        "description": "The id of this request, the caller's own where it sent one.",
+        "schema": {"type": "string"},
+    }
+}
+_RETRY_AFTER = {
+    **_REQUEST_ID,
+    "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}},
+}
+
+
+def _answer(answer: Answer, refs: dict[Any, dict[str, Any]]) -> dict[str, Any]:
+    told: dict[str, Any] = {"description": answer.description, "headers": _REQUEST_ID}
+    content = {}
+    for media in answer.media:
+        model = str if media == MARKDOWN else answer.model
+        content[media] = {"schema": _PLAIN[model] if model in _PLAIN else refs[model]}
+    if content:
+        told["content"] = content
+    return told
+
+
+def _path_parameters(operation: Operation) -> Iterable[dict[str, Any]]:
+    for name in _PARAMETER.findall(operation.path):
+        yield {"name": name, "in": "path", "required": True, "schema": _PATH_PARAMETERS[name]}
+
+
+def _query(operation: Operation) -> Iterable[dict[str, Any]]:
+    if operation.query is None:
+        return
+    schema = operation.query.model_json_schema()
+    definitions = schema.get("$defs", {})
+    for name, member in schema["properties"].items():
+        told = {"name": name, "in": "query", "schema": _parameter_schema(member, definitions)}
+        if "description" in member:
+            told["description"] = member["description"]
+        yield told
+
+
+def _parameter_schema(member: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """A query parameter is absent rather than null, and its schema stands by itself."""
+    branches = [one for one in member.get("anyOf", ()) if one != {"type": "null"}]
+    kept = {key: value for key, value in member.items() if key not in ("anyOf", "title")}
+    if kept.get("default", ...) is None:
+        del kept["default"]
+    found: dict[str, Any] = {**(branches[0] if len(branches) == 1 else {}), **kept}
+    if "$ref" in found:
+        found = {**definitions[found.pop("$ref").rsplit("/", 1)[1]], **found}
+    return found
+
+
+def _headers(operation: Operation) -> Iterable[dict[str, Any]]:
+    for header in operation.headers:
+        yield {
+            "name": header.name,
+            "in": "header",
+            "description": header.description,
+            "schema": header.schema,
+            "example": header.example,
+        }
+
+
+def _schemas(
+    operations: Sequence[Operation],
+) -> tuple[dict[str, Any], dict[Any, dict[str, Any]]]:
+    """The components, and for each model the schema that stands for it."""
+    models: dict[type[BaseModel], JsonSchemaMode] = {RpcError: "serialization"}
+    for operation in operations:
+        if operation.body is not None:
+            models[operation.body] = "validation"
+        for answer in operation.answers.values():
+            if isinstance(answer.model, type) and issubclass(answer.model, BaseModel):
+                models[answer.model] = "serialization"
+    refs, schema = models_json_schema(list(models.items()), ref_template=_REF)
+    return schema["$defs"], {model: refs[(model, mode)] for model, mode in models.items()}

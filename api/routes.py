@@ -1,0 +1,153 @@
+"""One declaration a route: what it reads, what it answers, and how it is documented.
+
+The wrapper around a handler does what is the same everywhere (admit the caller, read and check
+body and query), so that a handler only says what it does; `api.openapi` writes the document from
+the same declarations.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from flask import Blueprint, Response, request
+from pydantic import BaseModel, TypeAdapter
+
+from api import negotiation
+from api.admission import admit
+from api.negotiation import CBOR, JSON, MEDIA, Media
+from api.strict_json import check_text
+from api.validation import validated
+from storage import errors
+from storage.errors import BrainError, InvalidInput, NotFound
+
+#: The formats of bodies and answers that plain text cannot stand for.
+MEDIA_PLAIN: tuple[Media, ...] = (JSON, CBOR)
+
+Handler = Callable[..., Response]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A request header that a route reads."""
+
+    name: str
+    description: str
+    example: str
+    schema: dict[str, Any] = field(default_factory=lambda: {"type": "string"})
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer of a route: its model and the formats it comes in."""
+
+    model: Any
+    description: str = "Done."
+    media: tuple[str, ...] = MEDIA
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A method of a path, as it is documented."""
+
+    name: str
+    method: str
+    path: str
+    tag: str
+    summary: str
+    description: str
+    answers: dict[int, Answer]
+    body: type[BaseModel] | None
+    body_media: tuple[Media, ...]
+    query: type[BaseModel] | None
+    headers: tuple[Header, ...]
+    errors: tuple[type[BrainError], ...]
+
+
+#: The errors that any route may answer.
+EVERYWHERE: tuple[type[BrainError], ...] = (InvalidInput, errors.NotAuthorized, errors.Fatal)
+
+
+class Routes:
+    """The routes of one file: a Flask blueprint and their documentation."""
+
+    def __init__(self, name: str, *, tag: str) -> None:
+        self.blueprint = Blueprint(name, __name__)
+        self.operations: list[Operation] = []
+        self._tag = tag
+
+    def add(
+        self,
+        method: str,
+        path: str,
+        *,
+        summary: str,
+        answers: dict[int, Answer],
+        body: type[BaseModel] | None = None,
+        from_text: Callable[[str], Any] | None = None,
+        text_member: str = "",
+        query: type[BaseModel] | None = None,
+        headers: tuple[Header, ...] = (),
+        raises: tuple[type[BrainError], ...] = (),
+        **options: Any,
+    ) -> Callable[[Handler], Handler]:
+        """Declare a route; the handler gets `caller`, `body` and `query` where it has them."""
+        body_of = None if body is None else TypeAdapter(body)
+        query_of = None if query is None else TypeAdapter(query)
+        found: tuple[type[BrainError], ...] = EVERYWHERE + raises
+        if "<space_id>" in path:
+            found += (NotFound, errors.DatabaseUnavailable)
+        if body is not None:
+            found += (errors.TooLarge, errors.UnsupportedMediaType)
+
+        def declare(handler: Handler) -> Handler:
+            @functools.wraps(handler)
+            def view(**given: Any) -> Response:
+                if "space_id" in given:
+                    given["caller"] = admit(given.pop("space_id"))
+                if body_of is not None:
+                    raw = negotiation.read_body(from_text, text_member)
+                    given["body"] = validated(body_of, raw)
+                if query_of is not None:
+                    given["query"] = validated(query_of, _query(), too_large=InvalidInput)
+                elif request.query_string:
+                    raise InvalidInput("This route takes no query parameters.")
+                return handler(**given)
+
+            self.blueprint.add_url_rule(path, handler.__name__, view, methods=[method], **options)
+            self.operations.append(
+                Operation(
+                    name=handler.__name__,
+                    method=method,
+                    path=path,
+                    tag=self._tag,
+                    summary=summary,
+                    description=" ".join((handler.__doc__ or "").split()),
+                    answers=answers,
+                    body=body,
+                    body_media=MEDIA if from_text else MEDIA_PLAIN,
+                    query=query,
+                    headers=headers,
+                    errors=tuple(dict.fromkeys(found)),
+                )
+            )
+            return handler
+
+        return declare
+
+
+def json_only(model: Any, description: str = "Done.") -> Answer:
+    """An answer that comes as JSON whatever is asked for."""
+    return Answer(model, description, (JSON,))
+
+
+def _query() -> dict[str, Any]:
+    """The query parameters; one that is given several times is a list."""
+    found: dict[str, Any] = {}
+    for name, values in request.args.lists():
+        for value in (name, *values):
+            check_text(value, field=name)
+        found[name] = values[0] if len(values) == 1 else values
+    return found

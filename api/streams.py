@@ -1,0 +1,102 @@
+"""Long-lived answers: how many a process holds, and how they end when it stops.
+
+Each open stream (and each request that waits for a job) holds one of the server's threads, so
+that beyond `api_streams` of them new ones are refused with 503, and ordinary requests go on being
+answered. gunicorn waits for open streams when it is told to stop; they end themselves then.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from api.errors import TooManyStreams
+from storage.settings import settings
+
+
+class Place:
+    """One thread's permission to stay; give it back with `leave`."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        #: Called when the process is about to stop, so that a wait ends at once.
+        self.wake: Callable[[], object] = lambda: None
+
+    @property
+    def closing(self) -> bool:
+        """Whether the stream should end itself."""
+        return self._places.closing
+
+    def leave(self) -> None:
+        """Give the place back; doing so twice changes nothing."""
+        self._places.leave(self)
+
+
+class Places:
+    """The places of one process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: set[Place] = set()
+        self.closing = False
+
+    def take(self) -> Place:
+        """A place; raises `TooManyStreams` when all are taken."""
+        place = Place(self)
+        with self._lock:
+            if self.closing or len(self._open) >= settings().api_streams:
+                raise TooManyStreams()
+            self._open.add(place)
+        return place
+
+    def leave(self, place: Place) -> None:
+        """Give `place` back."""
+        with self._lock:
+            self._open.discard(place)
+
+    @contextmanager
+    def taken(self) -> Iterator[Place]:
+        """A place for the length of a block."""
+        place = self.take()
+        try:
+            yield place
+        finally:
+            place.leave()
+
+    @property
+    def count(self) -> int:
+        """How many are taken."""
+        return len(self._open)
+
+    def close(self) -> None:
+        """Let all streams end themselves, and take no more."""
+        self.closing = True
+        for place in list(self._open):
+            place.wake()
+
+
+_places = Places()
+
+
+def places() -> Places:
+    """The places of this process."""
+    return _places
+
+
+def end_at_sigterm() -> None:
+    """Let streams end when the server that loads us is told to stop.
+
+    Only a server that handles SIGTERM itself (gunicorn) is given this: its own handler still runs.
+    """
+    before = signal.getsignal(signal.SIGTERM)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        return
+
+    def stop(number: int, frame: Any) -> None:
+        _places.close()
+        before(number, frame)
+
+    signal.signal(signal.SIGTERM, stop)

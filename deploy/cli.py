@@ -1,0 +1,54 @@
+"""The command line `brainstem`.
+
+To add a group of commands: write `deploy/commands/NAME.py` with `register(app)`, and name it in
+`GROUPS`. Import what is heavy inside the command, so that `brainstem --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import typer
+
+from storage.errors import BrainError
+
+#: Modules of `deploy.commands`, in the order in which `--help` shows them.
+GROUPS = (
+    "up",
+    "serve",
+    "migrate",
+    "doctor",
+    "space",
+    "jobs",
+    "schedule",
+    "encode",
+    "version",
+)
+
+
+def build() -> typer.Typer:
+    """The command line with every group registered."""
+    app = typer.Typer(
+        name="brainstem",
+        help="A self-hosted, durable brain server.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    for name in GROUPS:
+        import_module(f"deploy.commands.{name}").register(app)
+    return app
+
+
+def main() -> None:
+    """Run the command line; an error of ours is one line and exit code 1."""
+    try:
+        build()(prog_name="brainstem")
+    except BrainError as error:
+        print(f"brainstem: {error.message}", file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

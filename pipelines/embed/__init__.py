@@ -1,0 +1,1 @@
+"""Adding vectors to documents that lack one."""

@@ -1,0 +1,1 @@
+"""Formation: from captured messages to memory, in one change set."""

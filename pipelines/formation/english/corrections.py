@@ -1,0 +1,326 @@
+"""Corrections that name only the right or the wrong word, and what is taken back."""
+
+from __future__ import annotations
+
+import regex
+
+from pipelines.formation.dates_english import find_date
+from pipelines.formation.discourse import Discourse
+from pipelines.formation.english.names import ORGANISATION, PLACE, is_name, is_organisation
+from pipelines.formation.english.phrases import kind_of, thing
+from pipelines.formation.english.sentences import Sentence
+from pipelines.formation.findings import (
+    ClaimCorrected,
+    ClaimRetracted,
+    ClaimStated,
+    CommitmentChanged,
+    Finding,
+)
+from pipelines.formation.lexicon import DIETS, LANGUAGES, OCCUPATIONS, TIME_ZONES
+
+#: words with which a speaker owns up to having said something wrong
+CUE = regex.compile(
+    r"(?i)^(?:(?:oh|ah|oops|whoops|argh|ugh|hm+|er+m?|uh|well|and|but|so|haha|lol|hang on|"
+    r"hold on|wait|sorry|apologies|my bad|damn|eh)[,.! -]+)*(?:no\b(?! (?:idea|problem|"
+    r"worries|need|way|one|longer|more))|nope|sorry|correction|wait|oops|actually|"
+    r"my mistake|my bad|i (?:meant|mean|misspoke|mistyped|miswrote|"
+    r"mixed|got (?:that|it|the|my) \w* ?wrong|was wrong|made a mistake|said|must correct|"
+    r"have to correct|need to correct|stand corrected|confused)|typo|i should have said|"
+    r"that (?:was|is|should|should have)(?: be| been)? (?:wrong|a typo|not right|incorrect|"
+    r"a mistake)|make that|scratch that|strike that|not \p{L}|to correct myself|"
+    r"let me correct|rather|\*\p{L}|it is actually|edit:)"
+)
+_TWO = (
+    regex.compile(
+        r"(?i)^(?:.*?[,.:;] )?(?:(?:it|that|this|he|she|the (?:name|place|city|date|right \w+|"
+        r"correct \w+)) (?:is|was|should (?:be|have been|read)) |i (?:meant|mean|said|"
+        r"should have said|live in|work (?:for|at)|wanted to say|was going to say) |make that |"
+        r"rather |actually )?(?:in |at |on |to |for |"
+        r"with )?(?P<right>[^,;.]{2,50}?),? (?:and )?(?:not|instead of|rather than) (?:in |at |"
+        r"on |to |for |with |the )?(?P<wrong>[^,;.]{2,50}?)(?:[,.]? (?:sorry|of course|"
+        r"obviously|i (?:mistyped|misspoke|mixed .*)|my (?:mistake|bad)))?$"
+    ),
+    regex.compile(
+        r"(?i)^(?:.*?[,.:;] )?(?:it is |that is |that was |i meant |i am |it was )?not (?:in |"
+        r"at |on |to |for |with |the )?(?P<wrong>[^,;.]{2,50}?)(?:,| but|;| -|\.|"
+        r":)+ ?(?:(?:but|it is|i meant|i mean|rather|actually|it was|it should be|"
+        r"that is) )*(?:in |at |on |to |for |with )?(?P<right>[^,;.]{2,50})$"
+    ),
+    regex.compile(
+        r"(?i)^(?:i )?(?:said|wrote|typed|put) (?P<wrong>[^,;.]{2,50}?),? (?:but )?(?:i "
+        r")?(?:meant|mean|should have (?:said|written|been)|it is|the right one is) (?:in |at |"
+        r"on )?(?P<right>[^,;.]{2,50})$"
+    ),
+    regex.compile(
+        r"(?i)^(?:please )?(?:replace|change|swap) (?P<wrong>[^,;.]{2,40}?) (?:with|by|to|"
+        r"for) (?P<right>[^,;.]{2,40})$"
+    ),
+)
+_ONE = (
+    regex.compile(
+        r"(?i)^(?:(?:no|nope|sorry|oops|wait|actually|correction|ah|oh|well|my mistake|my bad|"
+        r"typo|i misspoke|i mistyped|scratch that|strike that|hang on|hold on|apologies|er+m?|"
+        r"edit|damn|whoops)[,.:! -]+)+(?:(?:it|that) (?:is|was|should (?:be|have been|read)) |"
+        r"i (?:meant|mean|should have said) (?:to say )?|make that |rather |in |at |"
+        r"on )*(?P<right>[^,;.:!?]{2,50}?)(?:[,.]? (?:sorry|of course|obviously|i (?:mistyped|"
+        r"misspoke|mixed .*|meant)|my (?:mistake|bad)|that is|typo))?$"
+    ),
+    regex.compile(
+        r"(?i)^(?:i (?:meant|should have said|meant to (?:say|write|type))|make that|it (?:is|"
+        r"should be) actually|it should (?:be|have been|read)) (?:in |at |on |"
+        r"to )?(?P<right>[^,;.:!?]{2,50}?)(?:[,.]? (?:sorry|of course|obviously))?$"
+    ),
+    regex.compile(
+        r"(?i)^(?P<right>[^,;.:!?]{2,40}?)[,;:.-]+ (?:sorry|i (?:mistyped|misspoke|meant|"
+        r"mixed (?:it|them|that) up)|typo|my (?:mistake|bad)|not what i (?:wrote|said)|i mean)$"
+    ),
+    regex.compile(
+        r"^\*(?P<right>\p{L}[^,;.:!?*]{1,40})\*?$|^(?P<right>\p{Lu}[^,;.:!?* ]{1,40})\*$"
+    ),
+)
+_RETRACT = regex.compile(
+    r"(?i)^(?:(?:oh|ah|ok|okay|no|wait|sorry|haha|lol|and|but|well|actually|hm+|please|"
+    r"relax)[,.! ]+)*(?:scratch that|strike that|forget (?:that|what i (?:just )?(?:said|"
+    r"wrote|told you)|my last message|i said that)|(?:just|only) (?:kidding|joking)|jk\b|"
+    r"i (?:was|am) (?:just |only )?(?:kidding|joking|pulling your leg|teasing|"
+    r"messing with you|being silly|lying|making that up)|"
+    r"(?:that|what i said|it|the (?:thing|bit|part|line|story)|what i wrote)(?: (?:about|"
+    r"with|on|regarding) .{2,60}?)? (?:was|is) (?:just |only |of course |all |"
+    r"actually )?(?:a joke|a lie|not true|untrue|not serious|false|nonsense|wrong|made up|"
+    r"a prank|a test|rubbish|not meant seriously|an april fool|in jest)|"
+    r"the (?P<thing>[\w' -]{2,40}?) (?:thing|bit|part|story|line|claim|comment) (?:was|"
+    r"is) (?:just |only |of course )?(?:a joke|not true|untrue|a lie|made up|nonsense|"
+    r"false)|(?:ignore|disregard|delete|erase|discard) (?:that|what i (?:just )?(?:said|"
+    r"wrote|told you)|my (?:last|previous) (?:message|line|remark|statement))|"
+    r"i take (?:that|it|this|back)|i (?:did not|do not) (?:really |actually )?mean (?:that|"
+    r"it|what)|never mind what i said|i made (?:that|it) up|not really|that is not true|"
+    r"take that back|i lied)\b(?P<rest>.*)"
+)
+_ABOUT = regex.compile(
+    r"(?i)\b(?:about|regarding|concerning|on|with) (?P<about>(?:the |my |that )?[\w' -]{2,60})"
+)
+
+
+#: predicates of which a person has one value: a second one said after "sorry" replaces the first
+SINGLE = frozenset(
+    {
+        "lives_in",
+        "located_in",
+        "timezone",
+        "born_on",
+        "comes_from",
+        "works_for",
+        "works_as",
+        "reports_to",
+        "partner_of",
+        "studies_at",
+        "follows_diet",
+    }
+)
+#: says that something has changed since, so that the earlier claim was right in its time
+CHANGED = regex.compile(
+    r"(?i)\b(?:now|these days|nowadays|any ?more|any longer|no longer|moved|joined|left|"
+    r"since|recently|lately|became|switched|changed)\b"
+)
+DENIED = regex.compile(
+    r"(?i),? (?:and )?not (?:in |at |for |to |with |the )?(?P<wrong>[\p{L}\d' -]{2,40}?)(?=$|[,.;])"
+)
+STRONG = regex.compile(
+    r"(?i)\b(?:no|sorry|correction|meant|mistyped|misspoke|mixed|typo|wrong|mistake|oops)\b"
+)
+_AFTERTHOUGHT = regex.compile(
+    r"(?i)[,;–—-]+ ?(?:er+m? |uh |no,? )*(?:no,? wait|wait,? no|wait|no|sorry|i mean|"
+    r"i meant|or rather|rather|correction|make that|scratch that|"
+    r"actually)[,:!.]* (?:no[, ]+|sorry[, ]+|i mean[, ]+|it is |in |at |to |on |"
+    r"for )*(?P<right>[^,;.:!?]{2,40})$"
+)
+
+
+def afterthought(s: Sentence, message: int, claims: list[Finding]) -> list[Finding]:
+    """A word put right within the sentence that said it: "I live in Oslo, no wait, Bergen"."""
+    stated = [f for f in claims if isinstance(f, ClaimStated)]
+    m = _AFTERTHOUGHT.search(s.text)
+    if not stated or m is None:
+        return []
+    right = _bare(m["right"])
+    last = stated[-1]
+    if not right or right.lower() == last.object.lower() or recast(last.predicate, right) is None:
+        return []
+    return [ClaimCorrected(right, message, last.object, recast)]
+
+
+def _bare(words: str) -> str:
+    return regex.sub(
+        r"(?i)^(?:the|a|an|my|in|at|for|with|to|on|it is|it's|that is|i said|said|still|"
+        r"from|as|i am|i live in|i work for|i work at|called|actually|rather|really) ",
+        "",
+        words.strip(" .,'\"*!-"),
+    ).strip()
+
+
+def recast(predicate: str, words: str) -> tuple[str, str] | None:
+    """A word put right, as an object of `predicate`; None when it cannot be one."""
+    words = _bare(words)
+    low = words.lower()
+    if not words or len(words) > 60 or len(words.split()) > 6:
+        return None
+    match predicate:
+        case "lives_in" | "located_in" | "comes_from":
+            m = regex.match(PLACE, words)
+            return (
+                (m[0], "Place")
+                if m and m.end() == len(words) and not is_organisation(words)
+                else None
+            )
+        case "works_for" | "member_of" | "studies_at":
+            m = regex.match(ORGANISATION, words)
+            return (words, "Organization") if m and m.end() == len(words) else None
+        case (
+            "knows"
+            | "sibling_of"
+            | "partner_of"
+            | "friend_of"
+            | "colleague_of"
+            | "relative_of"
+            | "parent_of"
+            | "reports_to"
+        ):
+            return (words, "Person") if words[0].isupper() and is_name(words) else None
+        case "speaks":
+            return (LANGUAGES[low], "string") if low in LANGUAGES else None
+        case "timezone":
+            if m := regex.fullmatch(r"(?i)(?:utc|gmt) ?([+-]) ?(\d{1,2})(?::?(\d\d))?", words):
+                return f"{m[1]}{int(m[2]):02d}:{m[3] or '00'}", "string"
+            if regex.fullmatch(r"[A-Z]\w+/\w+", words):
+                return words, "string"
+            return (TIME_ZONES[low], "string") if low in TIME_ZONES else None
+        case "follows_diet":
+            return (DIETS[low], "string") if low in DIETS else None
+        case "works_as":
+            return (words, "string") if low.split()[-1] in OCCUPATIONS else None
+        case "also_known_as":
+            return (words, "string") if words[0].isupper() and is_name(words) else None
+        case "has_pet":
+            return (words, "Animal")
+        case "allergic_to":
+            one = thing(words)
+            return (one, "Substance") if one and not one[0].isupper() else None
+        case _:
+            one = thing(words)
+            return (one, kind_of(one)) if one else None
+
+
+def _believable(right: str, text: str) -> bool:
+    """Whether a bare word after "no" or "sorry" is meant to replace one: "Sorry, hazelnuts".
+
+    "Sorry to hear that" and "No problem" are not; a name or a number may follow any cue.
+    """
+    if _MEANT.search(text) or text.startswith("*") or text.endswith("*"):
+        return True
+    if _NO_VALUE.search(right) or len(right.split()) > 3:
+        return False
+    return right[0].isupper() or right[0].isdigit() or _PAUSE.match(text) is not None
+
+
+_MEANT = regex.compile(
+    r"(?i)\b(?:meant|i mean|correction|typo|mistyped|misspoke|should (?:be|have)|make that|mixed|"
+    r"wrong|mistake|it is actually)\b"
+)
+_PAUSE = regex.compile(r"(?i)^(?:(?:no|sorry|oops|whoops|wait|actually|nope)[,.:!-]+ ?)+")
+_NO_VALUE = regex.compile(
+    r"(?i)\b(?:prob|probs|problem|worries|worry|idea|way|doubt|rush|pressure|thanks|thank|hear|"
+    r"to|sure|"
+    r"kidding|joke|matter|need|clue|chance|luck|biggie|big|deal|good|great|nice|cool|right|"
+    r"wrong|too|"
+    r"really|yet|more|sweat|fun|one|harm|stress|bother|late|early|busy|yes|no|ok|okay|agreed|"
+    r"exactly|"
+    r"awesome|wow|haha|lol|man|dude|guys|mate|everyone|all|today|now|though|so|very|quite|pretty|"
+    r"interesting|funny|true|false|fair|enough|bye|hello|hi|hey|please|again|never|always|what|"
+    r"how)\b"
+)
+
+
+def read(s: Sentence, message: int, memory: Discourse, *, whole_claims: bool) -> list[Finding]:
+    """Elliptical corrections and retractions in a sentence.
+
+    `whole_claims` is True when the sentence also states a fact in full: then only what is taken
+    back is looked for.
+    """
+    if s.question:
+        return []
+    text = s.text.strip(" \"'")
+    speaker, at = memory.speaker(message), memory.at(message)
+    held = [h for h in memory.claims if h.state == "active" and h.claim.asserted_by == speaker]
+    pending = [h for h in memory.open_commitments(speaker) if not h.known]
+    if not held and not pending:
+        return []
+    starred = s.spoken.startswith("*") or s.spoken.rstrip(".!").endswith("*")
+    cued = (
+        CUE.match(text) is not None
+        or starred
+        or regex.search(
+            r"(?i)\b(?:mistyped|misspoke|typo|my mistake|mixed up|sorry|i meant)\b", text
+        )
+        is not None
+    )
+    if not whole_claims:
+        correct_by = recast
+
+        def by_date(predicate: str, words: str) -> tuple[str, str] | None:
+            if predicate == "born_on":
+                date = find_date(words, at, past=True)
+                if date is None or len(date.iso) != 10:
+                    return None
+                exact = regex.search(r"(?:19|20)\d\d", words[date.start : date.end])
+                return (date.iso if exact else f"--{date.iso[5:]}"), "string"
+            return correct_by(predicate, words)
+
+        for pattern in _TWO:
+            if m := pattern.match(text):
+                wrong, right = _bare(m["wrong"]), _bare(m["right"])
+                if wrong and right and wrong.lower() != right.lower():
+                    moved = _moved(pending, held, right, message, memory)
+                    if moved:
+                        return moved
+                    return [ClaimCorrected(right, message, wrong, by_date)]
+        if cued:
+            spoken = s.spoken.strip(" .!?") if starred else text
+            for pattern in _ONE:
+                if m := pattern.match(spoken):
+                    right = _bare(m["right"])
+                    if not right or not _believable(right, spoken):
+                        continue
+                    if regex.match(
+                        r"(?i)(?:i|he|she|it|we|you|they|not|the same|that|this|what|there|"
+                        r"thanks|no|yes|ok|all|just)\b(?!')",
+                        right,
+                    ):
+                        continue
+                    moved = _moved(pending, held, right, message, memory)
+                    return moved or [ClaimCorrected(right, message, None, by_date)]
+    if m := _RETRACT.match(text):
+        about = _ABOUT.search(text)
+        if about is None and not any(h.claim.message >= 0 for h in held):
+            return []
+        words = about["about"] if about else m["thing"]
+        if words is not None and regex.fullmatch(
+            r"(?i)(?:that|it|this|all|you|purpose)", words.strip()
+        ):
+            words = None
+        return [ClaimRetracted(message, words)]
+    return []
+
+
+def _moved(pending: list, held: list, right: str, message: int, memory: Discourse) -> list[Finding]:  # type: ignore[type-arg]
+    """A corrected date of the last promise ("sorry, Saturday")."""
+    date = find_date(
+        right if regex.match(r"(?i)(?:on|at|by|in|next|this)\b", right) else f"on {right}",
+        memory.at(message),
+    )
+    if date is None or not pending:
+        return []
+    last = pending[0]
+    latest_claim = max((h.claim.message for h in held), default=-1)
+    if last.commitment.message < latest_claim:
+        return []
+    return [CommitmentChanged(message, last.commitment.by, last.commitment.summary, due=date.due)]

@@ -1,0 +1,1 @@
+"""Maintenance: what keeps a space's memory in order between conversations."""

@@ -1,0 +1,1 @@
+"""What pipelines need from outside (models, embedders, tokenizers), behind small protocols."""

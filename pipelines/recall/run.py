@@ -1,0 +1,403 @@
+"""The recall job: a question to an answer with sources (design section 5.2).
+
+    read the question → embed it → one snapshot: lanes, beliefs, promises, rules
+      → write the answer (a model where one is configured, else extraction) → settle the record
+
+Nothing is written before the end, models and embedders are called outside transactions, and every
+part that may be away (the embedder, the model, vectors not made yet) is named in the answer when it
+was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pipelines.formation.proposal import Usage as ModelUsage
+from pipelines.ports import models
+from pipelines.ports.embedder import Embedder, process_embedder
+from pipelines.ports.models import LanguageModel
+from pipelines.recall import phrases, questions
+from pipelines.recall.answers import (
+    Statement,
+    claim_statements,
+    commitment_statements,
+    constraint_statements,
+    quotations,
+    relevant_claims,
+)
+from pipelines.recall.evidence import Evidence, Query, gather, sources, speaker_and_words
+from pipelines.recall.questions import Asked
+from pipelines.recall.synthesis import BelievedClaim, Passage, Synthesis, synthesise
+from pipelines.work import Effect, Result, Usage, Work
+from storage import conversations, spaces
+from storage.clock import from_millis, now, to_text
+from storage.database import Scope, Transaction
+from storage.errors import ModelMisbehaved, ModelRejected, ModelUnavailable, NotFound
+from storage.graph import claims as graph
+from storage.graph.belief import Question
+from storage.graph.claims import ClaimView, CommitmentView, ConstraintView
+from storage.search import bm25, index, vectors
+from storage.search.bm25 import Hit
+from storage.search.documents import DocumentKind
+from storage.search.fusion import Weights
+from storage.settings import settings
+
+#: Claims that are re-read for their belief.
+_CLAIMS = 30
+#: Claims, promises and rules that the answer lists.
+_LISTED = 20
+#: Promises and rules of a space that are read whole; beyond that the index chooses.
+_WHOLE = 100
+_ZERO = {"input_tokens": 0, "output_tokens": 0, "cached_tokens": 0, "requests": 0}
+_MODEL_FAULTS = (ModelUnavailable, ModelRejected, ModelMisbehaved)
+_MARKS = re.compile(r"\s*\[\d+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What the record says is asked, and how this space wants it answered."""
+
+    conversation: int
+    query: str
+    counterparty: str | None
+    weights: Weights
+    settings: Mapping[str, Any]
+    embedded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """All that one snapshot holds on the question."""
+
+    evidence: Evidence
+    claims: tuple[ClaimView, ...]
+    commitments: tuple[CommitmentView, ...]
+    constraints: tuple[ConstraintView, ...]
+    texts: Mapping[str, Hit]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """An element in words, as a model is shown it."""
+
+    ref: str
+    text: str
+    status: str
+    at: datetime | None
+    evidence: tuple[str, ...]
+
+
+def run(work: Work, embedder: Embedder | None = None, model: LanguageModel | None = None) -> Effect:
+    """Answer the question of a recall record.
+
+    `embedder` and `model` stand in for those that settings and space name. The result is an
+    `AgentOutput` (seed 003 section 7) with `found`, `answer` (its sentences with what they rest
+    on), `claims`, `commitments`, `constraints`, `sources` (ranked; `[n]` in `content` counts in
+    them from 1), `coverage` and `warnings`. Raises `NotFound` when the record is gone.
+    """
+    chosen = embedder or process_embedder()
+    with work.read() as tx:
+        task = _task(tx, work, chosen)
+    work.checkpoint()
+    asked = questions.read(task.query, task.counterparty)
+    query, warnings = _query(asked, chosen, task.embedded)
+    with work.read() as tx:
+        found = _search(tx, work.scope, query, task.weights)
+    work.checkpoint()
+    statements = _extract(asked, found)
+    listed = sources(found.evidence.hits, _cited(statements, found))
+    told, synthesis, faults = _synthesise(work, task, found, statements, listed, model)
+    output = _output(asked, found, told, listed, synthesis, [*warnings, *faults])
+
+    def apply(tx: Transaction) -> Result:
+        conversations.settle(
+            tx,
+            work.scope,
+            task.conversation,
+            add_messages=[{"role": "assistant", "content": output["content"]}],
+            artifacts=[{key: output[key] for key in output if key != "usage"}],
+            usage=output["usage"],
+        )
+        return Result(output)
+
+    return Effect(apply)
+
+
+def _task(tx: Transaction, work: Work, embedder: Embedder | None) -> _Task:
+    number = int(work.payload["conversation"])
+    record = conversations.get(tx, work.scope, number, "recall")
+    if record is None:
+        raise NotFound("There is no such recall.")
+    asked = [m for m in record.messages if m.get("role") == "user"]
+    if not asked:
+        raise NotFound("The recall has no question.")
+    context = record.extra.get("context") or {}
+    space = spaces.find(tx, work.scope)
+    given = space.settings if space else {}
+    embedded = embedder is not None and any(
+        vectors.coverage(tx, work.scope, kind, embedder.id).indexed for kind in vectors.EMBEDDED
+    )
+    return _Task(
+        number,
+        str(asked[-1]["content"]),
+        context.get("counterparty"),
+        Weights.of(given),
+        given,
+        embedded,
+    )
+
+
+def _query(asked: Asked, embedder: Embedder | None, embedded: bool) -> tuple[Query, list[str]]:
+    """The question for the lanes; without a vector where there is none to compare it with."""
+    if embedder is None:
+        return Query(asked), []
+    if not embedded:
+        return Query(asked, embedder.id), []
+    try:
+        vector = embedder.embed([asked.query], "query")[0]
+    except (ModelUnavailable, ModelRejected) as error:
+        return Query(asked, embedder.id), [f"vector lane skipped: {error.code}"]
+    return Query(asked, embedder.id, vector, embedder.near), []
+
+
+def _search(tx: Transaction, scope: Scope, query: Query, weights: Weights) -> _Found:
+    asked = query.asked
+    state = index.collections(tx, scope)
+    evidence = gather(tx, scope, query, weights, state.get("evidence"))
+
+    def nearest(kind: DocumentKind, limit: int) -> list[str]:
+        if kind not in state or not state[kind].documents:
+            return []
+        hits = bm25.search(tx, scope, kind, asked.claim_terms, limit, among=asked.specific)
+        return [hit.element_id for hit in hits]
+
+    def some(kind: DocumentKind) -> list[str] | None:
+        whole = kind in state and state[kind].documents <= _WHOLE
+        return None if whole else nearest(kind, _LISTED)
+
+    ids = nearest("claim", _CLAIMS)
+    views = graph.claims_for(tx, scope, Question(valid_at=now()), assertions=ids)
+    rank = {id: place for place, id in enumerate(ids)}
+    views.sort(key=lambda view: rank.get(view.id, len(rank)))
+    texts = {hit.element_id: hit for hit in evidence.hits}
+    missing = {ref for view in views for ref in view.evidence}.difference(texts)
+    texts.update(bm25.documents(tx, scope, sorted(missing)))
+    commitments = _commitments(tx, scope, asked, some("commitment"))
+    constraints = graph.constraints(tx, scope, ids=some("constraint"), limit=_WHOLE)
+    further = {ref for view in commitments for ref in view.evidence}
+    further.update(ref for rule in constraints for ref in rule.evidence)
+    texts.update(bm25.documents(tx, scope, sorted(further.difference(texts))))
+    return _Found(
+        evidence,
+        tuple(relevant_claims(asked, views, texts)),
+        tuple(commitments),
+        tuple(constraints),
+        texts,
+    )
+
+
+def _commitments(
+    tx: Transaction, scope: Scope, asked: Asked, ids: Sequence[str] | None
+) -> list[CommitmentView]:
+    if asked.past:
+        every = ("pending", "blocked", "fulfilled", "cancelled", "expired")
+        return graph.commitments(tx, scope, ids=ids, statuses=every, limit=_WHOLE)
+    return graph.commitments(tx, scope, ids=ids, limit=_WHOLE)
+
+
+def _extract(asked: Asked, found: _Found) -> list[Statement]:
+    rarity = found.evidence.rarity
+    claims = claim_statements(asked, found.claims)
+    promises = commitment_statements(asked, found.commitments, rarity)
+    rules = constraint_statements(asked, found.constraints, rarity)
+    if asked.commitments and promises:
+        return [*promises, *rules]
+    if asked.constraints and rules:
+        return [*rules, *claims]
+    return [*claims, *promises, *rules] or quotations(asked, found.evidence)
+
+
+def _cited(statements: Sequence[Statement], found: _Found) -> list[Hit]:
+    refs = dict.fromkeys(ref for statement in statements for ref in statement.sources)
+    return [found.texts[ref] for ref in refs if ref in found.texts]
+
+
+def _synthesise(
+    work: Work,
+    task: _Task,
+    found: _Found,
+    statements: Sequence[Statement],
+    listed: Sequence[dict[str, Any]],
+    given: LanguageModel | None,
+) -> tuple[list[Statement], Synthesis | None, list[str]]:
+    """The sentences of the answer: a model's where one is configured and can, else `statements`."""
+    model = given or _model(work, task)
+    if model is None or not listed:
+        return list(statements), None, []
+    oldest = from_millis(0)
+    passages = [
+        Passage(n, hit.text, speaker_and_words(hit.text)[0] or "", hit.at or oldest, hit.element_id)
+        for n, hit in enumerate(_hits(listed, found), start=1)
+    ]
+    known = _known(found, statements)
+    believed = [
+        BelievedClaim(len(passages) + n, item.text, item.status, item.at or oldest, item.ref)
+        for n, item in enumerate(known, start=1)
+    ]
+    try:
+        written = synthesise(
+            model,
+            task.query,
+            passages,
+            believed,
+            checkpoint=work.checkpoint,
+            charge=lambda usage: work.charge(_charged(usage)),
+        )
+    except _MODEL_FAULTS as error:
+        return list(statements), None, [f"answered without the model: {error.code}"]
+    if written is None:
+        return list(statements), None, ["answered without the model: no sentence had a source"]
+    told = [_written(s.text, s.sources, listed, known) for s in written.sentences]
+    return told, written, []
+
+
+def _model(work: Work, task: _Task) -> LanguageModel | None:
+    config = models.resolve(task.settings, settings())
+    if config is None:
+        return None
+    return models.language_model(work.scope.space_id, config, settings())
+
+
+def _charged(usage: ModelUsage) -> Usage:
+    return Usage(
+        "recall", usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.requests
+    )
+
+
+def _known(found: _Found, statements: Sequence[Statement]) -> list[_Known]:
+    """What memory holds on the question beside messages: claims, and promises and rules told."""
+    told = {element for statement in statements for element in statement.elements}
+    items = [
+        _Known(
+            view.id, phrases.claim(view, "en"), view.belief.status, view.asserted_at, view.evidence
+        )
+        for view in found.claims[:_LISTED]
+    ]
+    items += [
+        _Known(view.id, phrases.commitment(view, "en"), view.status, view.created_at, view.evidence)
+        for view in found.commitments
+        if view.id in told
+    ]
+    items += [
+        _Known(rule.id, phrases.constraint(rule, "en"), "in force", rule.created_at, rule.evidence)
+        for rule in found.constraints
+        if rule.id in told
+    ]
+    return items
+
+
+def _written(
+    text: str,
+    cited: Sequence[int],
+    listed: Sequence[dict[str, Any]],
+    known: Sequence[_Known],
+) -> Statement:
+    """A model's sentence with what its numbers stand for: messages, or elements and their own."""
+    refs: list[str] = []
+    elements: list[str] = []
+    for n in cited:
+        if n <= len(listed):
+            refs.append(listed[n - 1]["ref"])
+            elements.append(listed[n - 1]["ref"])
+        else:
+            item = known[n - len(listed) - 1]
+            refs.extend(item.evidence)
+            elements.append(item.ref)
+    return Statement(_MARKS.sub("", text), tuple(dict.fromkeys(refs)), tuple(elements))
+
+
+def _hits(listed: Sequence[dict[str, Any]], found: _Found) -> list[Hit]:
+    hits = {hit.element_id: hit for hit in found.evidence.hits}
+    return [hits.get(source["ref"]) or found.texts[source["ref"]] for source in listed]
+
+
+def _output(
+    asked: Asked,
+    found: _Found,
+    told: Sequence[Statement],
+    listed: Sequence[dict[str, Any]],
+    synthesis: Synthesis | None,
+    warnings: Sequence[str],
+) -> dict[str, Any]:
+    number = {source["ref"]: n for n, source in enumerate(listed, start=1)}
+    lines = [
+        phrases.sentence(
+            statement.text,
+            sorted(number[ref] for ref in statement.sources if ref in number),
+            asked.language,
+        )
+        for statement in told
+    ]
+    usage = _ZERO
+    if synthesis is not None:
+        usage = {
+            "input_tokens": synthesis.usage.input_tokens,
+            "output_tokens": synthesis.usage.output_tokens,
+            "cached_tokens": synthesis.usage.cached_tokens,
+            "requests": synthesis.usage.requests,
+        }
+    return {
+        "content": "\n".join(lines) or phrases.nothing(asked.language),
+        "usage": usage,
+        "model": synthesis.model if synthesis else None,
+        "found": bool(lines),
+        "answer": [
+            {"text": s.text, "sources": list(s.sources), "elements": list(s.elements)} for s in told
+        ],
+        "claims": [_claim(view) for view in found.claims[:_LISTED]],
+        "commitments": [_commitment(view) for view in found.commitments[:_LISTED]],
+        "constraints": [_constraint(view) for view in found.constraints[:_WHOLE]],
+        "sources": list(listed),
+        "coverage": found.evidence.coverage(),
+        "warnings": list(warnings),
+    }
+
+
+def _claim(view: ClaimView) -> dict[str, Any]:
+    return {
+        "ref": view.id,
+        "subject": view.subject,
+        "predicate": view.predicate,
+        "object": view.object,
+        "stance": view.stance,
+        "status": view.belief.status,
+        "asserted_by": view.asserted_by,
+        "asserted_at": to_text(view.asserted_at),
+        "valid_time": view.valid.as_json(),
+        "evidence_refs": list(view.evidence),
+    }
+
+
+def _commitment(view: CommitmentView) -> dict[str, Any]:
+    return {
+        "ref": view.id,
+        "summary": view.summary,
+        "status": view.status,
+        "by": view.by,
+        "owed_to": list(view.owed_to),
+        "due_at": to_text(view.due_at) if view.due_at else None,
+        "evidence_refs": list(view.evidence),
+    }
+
+
+def _constraint(view: ConstraintView) -> dict[str, Any]:
+    return {
+        "ref": view.id,
+        "text": view.text,
+        "by": view.by,
+        "evidence_refs": list(view.evidence),
+    }

