@@ -32,6 +32,8 @@ log = structlog.get_logger(__name__)
 #: The PostgreSQL channel on which ended or changed jobs are named.
 CHANNEL = "brainstem_jobs"
 _NOTIFY_JOBS = 60
+#: A sender that was busy this lately gathers before it sends again, in seconds.
+GATHER_SECONDS = 0.004
 #: How long a sender waits before it tries again, in seconds.
 RETRY_SECONDS = 0.5
 
@@ -93,8 +95,14 @@ class Sender:
                 pass
 
     def _run(self) -> None:
+        last = 0.0
         while True:
             self._some.wait()
+            since = time.monotonic() - last
+            if since < GATHER_SECONDS:
+                # busy: a moment's patience makes one statement and one message of many
+                time.sleep(GATHER_SECONDS - since)
+            last = time.monotonic()
             self._some.clear()
             with self._lock:
                 lanes, self._lanes = list(self._lanes), {}
@@ -102,13 +110,10 @@ class Sender:
                 changed, self._changed = self._changed, {}
                 cancel, self._cancel = self._cancel, False
             try:
-                with database().ledger_statement() as tx:
-                    tx.execute("set synchronous_commit = off")
-                    try:
-                        send_runnable(tx, self.broker, lanes, queues)
-                        notify(tx, changed)
-                    finally:
-                        tx.execute("reset synchronous_commit")
+                # a mark of sending that is lost only has the sweeper send again
+                with database().ledger_statement(durable=False) as tx:
+                    send_runnable(tx, self.broker, lanes, queues)
+                    notify(tx, changed)
                 if cancel:
                     wake(self.broker, ["cancel"])
             except (Unavailable, redis.RedisError, BrokerConnectionError, psycopg.Error) as error:

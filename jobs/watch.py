@@ -20,6 +20,7 @@ import structlog
 
 from jobs.dispatch import CHANNEL
 from storage.database import LEDGER_ROLE, Scope, conninfo, database
+from storage.errors import DatabaseUnavailable
 from storage.jobs import Job, get
 
 log = structlog.get_logger(__name__)
@@ -91,7 +92,7 @@ class Watch:
                     self._wake_all()
                     for note in conn.notifies():
                         self._hear(note.payload)
-            except psycopg.Error as error:
+            except (psycopg.Error, DatabaseUnavailable) as error:
                 log.warning("watch.lost", error=type(error).__name__)
             self._listening.clear()
             time.sleep(0.5)

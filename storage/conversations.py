@@ -14,6 +14,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from storage.database import Scope, Transaction, sql
+from storage.errors import NotFound
 
 Collection = Literal["formation", "recall", "maintenance"]
 COLLECTIONS: tuple[Collection, ...] = ("formation", "recall", "maintenance")
@@ -50,10 +51,13 @@ class Conversation:
     updated_at: datetime
 
 
-def next_id(tx: Transaction) -> int:
-    """A new conversation id; ids grow, with gaps."""
-    row = tx.execute("select nextval('conversation_id')").fetchone()
-    assert row is not None
+def next_id(tx: Transaction, scope: Scope) -> int:
+    """A new conversation id of the space; ids grow, with gaps. Raises `NotFound` without a space."""
+    row = tx.execute(
+        "select nextval('conversation_id') from space where space_id = %s", (scope.space_id,)
+    ).fetchone()
+    if row is None:
+        raise NotFound("There is no such space.")
     return int(row[0])
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, LiteralString, cast
 
@@ -23,6 +23,7 @@ import psycopg
 from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
+from psycopg.sql import SQL, Composed
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from storage.errors import DatabaseUnavailable
@@ -30,6 +31,14 @@ from storage.settings import settings
 
 APP_ROLE = "brainstem_app"
 LEDGER_ROLE = "brainstem_ledger"
+
+# One round trip each; the value is quoted by the driver, not by us.
+_BEGIN = SQL("begin")
+_BEGIN_BOUND = SQL("begin; select set_config('brainstem.space', {}, true)")
+_BEGIN_SNAPSHOT = SQL(
+    "begin isolation level repeatable read read only;"
+    " select set_config('brainstem.space', {}, true)"
+)
 
 #: A transaction as pipelines and stores receive it.
 Transaction = Connection[TupleRow]
@@ -42,8 +51,12 @@ class Scope:
     space_id: str
 
 
-def conninfo(role: str | None = None, **extra: Any) -> str:
-    """The connection string, its session started in `role` (None: the login role itself)."""
+def conninfo(role: str | None = None, *, durable: bool = True, **extra: Any) -> str:
+    """The connection string, its session started in `role` (None: the login role itself).
+
+    Commits of a session that is not `durable` may be lost by a crash of PostgreSQL: for marks
+    that are found out to be missing anyway.
+    """
     url = settings().database_url
     if not url:
         raise DatabaseUnavailable(
@@ -53,6 +66,8 @@ def conninfo(role: str | None = None, **extra: Any) -> str:
     options = f"{known.pop('options', '') or ''} -c timezone=UTC -c jit=off"
     if role:
         options += f" -c role={role}"
+    if not durable:
+        options += " -c synchronous_commit=off"
     known.setdefault("connect_timeout", 5)
     known.setdefault("application_name", "brainstem")
     return make_conninfo(**{**known, "options": options.strip(), **extra})
@@ -63,33 +78,33 @@ class Database:
 
     def __init__(self, *, size: int | None = None) -> None:
         self._size = size
-        self._pools: dict[str, ConnectionPool[Connection[TupleRow]]] = {}
+        self._pools: dict[tuple[str, bool], ConnectionPool[Connection[TupleRow]]] = {}
         self._pid = os.getpid()
         self._lock = threading.Lock()
 
-    def pool(self, role: str) -> ConnectionPool[Connection[TupleRow]]:
+    def pool(self, role: str, *, durable: bool = True) -> ConnectionPool[Connection[TupleRow]]:
         """The pool of `role`, open; a child process never uses its parent's sockets."""
         with self._lock:
             if self._pid != os.getpid():
                 self._pools, self._pid = {}, os.getpid()
-            pool = self._pools.get(role)
+            pool = self._pools.get((role, durable))
             if pool is None:
                 size = self._size or settings().worker_pool_size
                 pool = ConnectionPool(
-                    conninfo(role),
+                    conninfo(role, durable=durable),
                     min_size=1,
                     max_size=size,
-                    timeout=5.0,
+                    timeout=3.0,
                     max_idle=300.0,
                     reconnect_timeout=10.0,
                     kwargs={"autocommit": True},
                     open=True,
                     name=role,
                 )
-                self._pools[role] = pool
+                self._pools[role, durable] = pool
             return pool
 
-    def _begin(self, role: str, opening: Sequence[tuple[str, tuple[Any, ...]]]) -> Transaction:
+    def _begin(self, role: str, opening: SQL | Composed) -> Transaction:
         """A pooled connection inside a new transaction.
 
         A connection that proves broken here, before any work was done on it, is replaced, so
@@ -99,10 +114,7 @@ class Database:
         for _ in range(4):
             conn = pool.getconn()
             try:
-                with conn.pipeline():
-                    conn.execute("begin")
-                    for text, params in opening:
-                        conn.execute(sql(text), params)
+                conn.execute(opening)
             except psycopg.OperationalError as error:
                 conn.close()
                 pool.putconn(conn)
@@ -114,9 +126,7 @@ class Database:
         raise DatabaseUnavailable(retry_after=2.0)
 
     @contextlib.contextmanager
-    def _transaction(
-        self, role: str, *opening: tuple[str, tuple[Any, ...]]
-    ) -> Iterator[Transaction]:
+    def _transaction(self, role: str, opening: SQL | Composed) -> Iterator[Transaction]:
         with _outages():
             conn = self._begin(role, opening)
             _open.count = getattr(_open, "count", 0) + 1
@@ -139,22 +149,24 @@ class Database:
         `DatabaseUnavailable` when PostgreSQL is away; if that happens while committing, the
         outcome is unknown and the caller must look before it repeats anything.
         """
-        bind = ("select set_config('brainstem.space', %s, true)", (scope.space_id,))
-        mode = ("set transaction isolation level repeatable read read only", ())
-        with self._transaction(APP_ROLE, *([mode] if snapshot else []), bind) as tx:
+        opening = (_BEGIN_SNAPSHOT if snapshot else _BEGIN_BOUND).format(scope.space_id)
+        with self._transaction(APP_ROLE, opening) as tx:
             yield tx
 
     @contextlib.contextmanager
     def ledger(self) -> Iterator[Transaction]:
         """One transaction of the ledger role, over the job tables of all spaces."""
-        with self._transaction(LEDGER_ROLE) as tx:
+        with self._transaction(LEDGER_ROLE, _BEGIN) as tx:
             yield tx
 
     @contextlib.contextmanager
-    def ledger_statement(self) -> Iterator[Transaction]:
-        """A ledger connection on which each statement commits by itself, in one round trip."""
+    def ledger_statement(self, *, durable: bool = True) -> Iterator[Transaction]:
+        """A ledger connection on which each statement commits by itself, in one round trip.
+
+        What is not `durable` may be forgotten when PostgreSQL crashes; see `conninfo`.
+        """
         with _outages():
-            pool = self.pool(LEDGER_ROLE)
+            pool = self.pool(LEDGER_ROLE, durable=durable)
             conn = pool.getconn()
             try:
                 yield conn

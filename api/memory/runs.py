@@ -35,8 +35,9 @@ def accept_run(
     """
     scope = Scope(caller.space_id)
     with database().transaction(scope) as tx:
-        _require_space(tx, scope, caller)
-        number = conversations.next_id(tx)
+        if settings().auto_create_space:
+            _ensure_space(tx, scope, caller)
+        number = conversations.next_id(tx, scope)
         accepted = ledger.accept(
             tx,
             caller,
@@ -77,10 +78,8 @@ def location(job: Job) -> str:
     return f"/v1/{job.space_id}/jobs/{job.id}"
 
 
-def _require_space(tx: Transaction, scope: Scope, caller: Principal) -> None:
-    if settings().auto_create_space and spaces.find(tx, scope) is None:
+def _ensure_space(tx: Transaction, scope: Scope, caller: Principal) -> None:
+    if spaces.find(tx, scope) is None:
         # another request may make it in the same instant
         with contextlib.suppress(Conflict):
             spaces.create(tx, scope, owner=caller.subject)
-    else:
-        spaces.get(tx, scope)

@@ -53,6 +53,8 @@ OPTIONS: Mapping[str, str] = {
     "max_connections": "200",
     "shared_buffers": "256MB",
     "max_wal_size": "1GB",
+    # young spaces grow from nothing to thousands of rows in seconds; plans need their statistics
+    "autovacuum_naptime": "10s",
     "wal_compression": "on",
     "shared_preload_libraries": "pg_stat_statements",
     "log_line_prefix": "%m [%p] ",

@@ -70,7 +70,7 @@ def form(
 ) -> Result:
     """Form memory from messages here and now; the space must exist."""
     with database.transaction(scope) as tx:
-        number = conversations.next_id(tx)
+        number = conversations.next_id(tx, scope)
         conversations.create(
             tx,
             scope,

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import calendar
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta
 
 import regex
 
-from pipelines.formation.lexicon import TIME_ZONES
+from pipelines.formation.zones import ZonePhrase, zone_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +185,6 @@ _CLOCK = regex.compile(
     r"|eleven|twelve)(?![\w:/.%-]|[ ](?:st|rd|nd|people|euros?|dollars?|percent|days?|weeks?|hours?"
     r"|minutes?|months?|%))"
     r")(?![\w%])(?:[ ](?P<part>in[ ]the[ ](?:morning|afternoon|evening)|at[ ]night))?"
-    r"(?:[ ]?\(?(?:(?:utc|gmt)[ ]?(?P<off>[+\-−]\d{1,2}(?::?\d\d)?)|(?P<zone>utc|gmt|cet|"
-    r"cest|eet|est"
-    r"|edt|cst|cdt|mst|mdt|pst|pdt|jst|bst|msk|aest|aedt|sgt|hkt|kst|z)\b)\)?)?"
 )
 _TRIGGER = regex.compile(
     r"(?i)\d|day|morrow|tmr|tonight|weekend|week|month|year|quarter|morning|evening|night|"
@@ -489,19 +486,26 @@ def _clock_time(m: regex.Match[str]) -> tuple[int, int] | None:
     return (hour % 24, minute) if hour <= 24 else None
 
 
-def _zone(m: regex.Match[str]) -> timezone | None:
-    offset, name = m["off"], m["zone"]
-    if name and name.lower() != "z":
-        offset = TIME_ZONES.get(name.lower(), "+00:00")
-    if not offset:
-        return None
-    parts = regex.match(r"([+\-−])(\d{1,2}):?(\d\d)?", offset)
-    if parts is None:
-        return None
-    minutes = int(parts[2]) * 60 + int(parts[3] or 0)
-    if minutes > 14 * 60:
-        return None
-    return timezone(timedelta(minutes=minutes if parts[1] == "+" else -minutes))
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """A clock time `text[start:end]`, with the zone named behind it."""
+
+    match: regex.Match[str]
+    end: int
+    zone: ZonePhrase | None
+
+    @property
+    def start(self) -> int:
+        return self.match.start()
+
+
+def _clock(text: str) -> _Clock | None:
+    for m in _CLOCK.finditer(text):
+        if regex.match(r"[ ]?%|[ ]?(?:km|kg)", text[m.end() : m.end() + 4]):
+            continue
+        zone = zone_after(text, m.end())
+        return _Clock(m, zone.end if zone else m.end(), zone)
+    return None
 
 
 def find_date(text: str, at: datetime, *, past: bool = False) -> When | None:
@@ -512,14 +516,7 @@ def find_date(text: str, at: datetime, *, past: bool = False) -> When | None:
     if not _TRIGGER.search(text):
         return None
     today = at.date()
-    clock = next(
-        (
-            c
-            for c in _CLOCK.finditer(text)
-            if not regex.match(r"[ ]?%|[ ]?(?:km|kg)", text[c.end() :])
-        ),
-        None,
-    )
+    clock = _clock(text)
     for m in _PHRASE.finditer(text):
         if m["n"] and (m["unit"] or "").lower() in ("minute", "min", "hour"):
             moment = _hours(m, at)
@@ -536,17 +533,23 @@ def find_date(text: str, at: datetime, *, past: bool = False) -> When | None:
         start, end = m.start(), m.end()
         if clock is not None and len(iso) == 10 and _adjacent(text, m, clock):
             evening = regex.search(r"(?i)night|evening", m[0]) is not None
+            start, end = min(start, clock.start), max(end, clock.end)
             moment = _moment(last, clock, evening=evening)
             if moment is not None:
-                start, end = min(start, clock.start()), max(end, clock.end())
                 return When(start, end, iso, moment, clock=True)
         return When(start, end, iso, _end(last))
-    if clock is not None and not past and regex.match(r"(?i)(?:at|by|before|until|@)\b", clock[0]):
+    if (
+        clock is not None
+        and not past
+        and regex.match(r"(?i)(?:at|by|before|until|@)\b", clock.match[0])
+    ):
         moment = _moment(today, clock)
         if moment is not None:
             if moment < at:
                 moment += timedelta(1)
-            return When(clock.start(), clock.end(), moment.date().isoformat(), moment, clock=True)
+            return When(clock.start, clock.end, moment.date().isoformat(), moment, clock=True)
+        if clock.zone is not None:
+            return When(clock.start, clock.end, today.isoformat(), _end(today))
     return None
 
 
@@ -558,18 +561,19 @@ def _hours(m: regex.Match[str], at: datetime) -> datetime | None:
     return at + (timedelta(hours=number) if hours else timedelta(minutes=number))
 
 
-def _adjacent(text: str, day: regex.Match[str], clock: regex.Match[str]) -> bool:
-    if clock.start() < day.end() and day.start() < clock.end():
+def _adjacent(text: str, day: regex.Match[str], clock: _Clock) -> bool:
+    if clock.start < day.end() and day.start() < clock.end:
         return False
-    between = text[min(day.end(), clock.end()) : max(day.start(), clock.start())]
+    between = text[min(day.end(), clock.end) : max(day.start(), clock.start)]
     return len(between) <= 12 and regex.fullmatch(r"(?i)[ ,]*(?:on|at)?[ ]*", between) is not None
 
 
-def _moment(day: date, clock: regex.Match[str], *, evening: bool = False) -> datetime | None:
-    hour_minute = _clock_time(clock)
-    if hour_minute is None:
+def _moment(day: date, clock: _Clock, *, evening: bool = False) -> datetime | None:
+    """The instant of a clock time on a day; None where its zone cannot be told."""
+    hour_minute = _clock_time(clock.match)
+    if hour_minute is None or (clock.zone is not None and clock.zone.zone is None):
         return None
-    if evening and 1 <= hour_minute[0] < 12 and "am" not in clock[0].lower():
+    if evening and 1 <= hour_minute[0] < 12 and "am" not in clock.match[0].lower():
         hour_minute = (hour_minute[0] + 12, hour_minute[1])
-    local = datetime.combine(day, time(*hour_minute), _zone(clock) or UTC)
-    return local.astimezone(UTC)
+    zone = (clock.zone.zone if clock.zone else None) or UTC
+    return datetime.combine(day, time(*hour_minute), zone).astimezone(UTC)

@@ -44,6 +44,8 @@ ONE_VALUE = frozenset({"lives_in", "located_in", "timezone", "born_on"})
 _REACH = 3
 #: an unnamed claim is corrected or taken back within so many messages of the speaker
 _SOON = 3
+#: a text that was announced comes in the next message, or after one answer
+_ANSWERED = 2
 #: the share of a hint's words that must occur in what it refers to
 _LIKE = 0.5
 
@@ -204,6 +206,20 @@ class Discourse:
             for h in reversed(self.commitments)
             if h.commitment.status == "pending" and (by is None or same_name(h.commitment.by, by))
         ]
+
+    def expect_material(self, message: int) -> None:
+        """Notes that the speaker's next message is a text to be translated, no statement."""
+        self.scratch["material"] = message
+
+    def is_material(self, message: int) -> bool:
+        """Whether the message is the text that its speaker announced just before."""
+        announced = self.scratch.get("material")
+        if announced is None or not 0 < message - announced <= _ANSWERED:
+            return False
+        between = (self.speaker(i) for i in range(announced + 1, message))
+        return same_name(self.speaker(announced), self.speaker(message)) and not any(
+            same_name(name, self.speaker(message)) for name in between
+        )
 
     # --- folding ------------------------------------------------------------------------------
 

@@ -3,6 +3,10 @@
 What is quoted inside a sentence is somebody's words, not the speaker's statement: a quotation
 becomes the single character `QUOTED`. Short names in quotation marks ('everyone calls me "Kit"')
 stay, without their marks. Newlines stay where they were.
+
+What a speaker hands over to be translated claims nothing either, whatever its language: behind
+"请翻译成中文：" or "Translate to Chinese:" the rest of the message goes; where nothing stands behind
+such words, what stands before them.
 """
 
 from __future__ import annotations
@@ -40,6 +44,29 @@ _ROLE_LINE = regex.compile(
     r"(?i)^[ \t]*[\[<(*#]{0,3}(?:system|assistant|developer|tool|系统|助手)(?: (?:message|prompt|"
     r"note|override|消息|提示))?[\])>*]{0,3}[ \t]*[:：]"
 )
+_TONGUE_ZH = "[中汉英日法德韩俄意葡泰荷外西文言粤越][语文]?"
+#: an order to translate or polish a text; a trade ("我做翻译工作") or a skill ("我能翻译法语") is none
+_ORDER_ZH = regex.compile(
+    r"(?:请|帮|麻烦|劳驾|求|(?<!我)能|(?<!我)可以|[把将给](?=[^。\n]{0,30}(?:译|润色|改写))|需要|想要?|"
+    r"(?:^|[。！？!?.;；:：,，\n])\s*)(?:(?<=[把将给请帮烦驾求能以要想])[^。\n]{0,30}?)?"
+    r"(?:翻译(?=$|一下|[\s:：,，。.!！?？为下这以上到吧吗\"“「\p{Latin}\ufffc]|成(?!了))"
+    r"|译[成为](?!了)|翻成(?!了)|[翻译]一下|润色|改写|校对)"
+    rf"(?:一下|成|为|到|把|吧)*(?:{_TONGUE_ZH}|西班牙[语文]|葡萄牙[语文])?"
+    rf"|(?<![\p{{Han}}]){_TONGUE_ZH}[译翻]{_TONGUE_ZH}"
+    r"|(?:怎么|如何|咋)(?:翻译|翻|译)"
+    r"|(?:用|的)?[一-鿿]{1,3}[语文](?:怎么|如何|咋)(?:说|讲|写|表达)"
+)
+#: an order with nothing to be translated beside it: the text comes in the next message
+_BARE_ORDER = regex.compile(r"[\s:：,，。.!！?？一下吧这个句段话谢了好的]*")
+_ORDER_EN = regex.compile(
+    r"(?i)\btranslat(?:e|ion|ing)\b|\bhow (?:do|would|can|should) (?:you|i|we|one) (?:say|put|write)\b"
+    r"|\bhow to say\b|\b(?:say|put|write) (?:this|that|it|the following) in(?:to)? \p{Lu}\p{L}+"
+    r"|\bin (?:french|german|spanish|italian|chinese|mandarin|japanese|korean|english)(?: please)?:"
+)
+_BACK_REFERENCE = regex.compile(r"(?i)\b(?:that|this|it|above|previous|last)\b")
+_SAYING = regex.compile(r"[\p{L}\p{N}\ufffc]")
+_HAN = regex.compile(r"[㐀-鿿]")
+_LATIN = regex.compile(r"[A-Za-z]{2}")
 #: opening mark, closing mark
 _PAIRS = (("“", "”"), ("「", "」"), ("『", "』"), ("«", "»"), ("‘", "’"))
 _QUOTES = regex.compile(
@@ -60,6 +87,42 @@ def _quotation(match: regex.Match[str]) -> str:
     if short and inner and not _STATEMENT.search(inner):
         return inner
     return QUOTED
+
+
+def awaits_material(text: str) -> bool:
+    """Whether a masked Chinese message is an order to translate what comes in the next one."""
+    order = _ORDER_ZH.search(text)
+    return (
+        order is not None
+        and GONE not in text
+        and _BARE_ORDER.fullmatch(text, order.end()) is not None
+        and not _LATIN.search(text[: order.start()])
+    )
+
+
+def _without_material(text: str) -> str:
+    """`text` less what it hands over to be translated; only texts that hold Han can need it here.
+
+    In a text of English alone the English rules stop at the order by themselves.
+    """
+    if not _HAN.search(text):
+        return text
+    order = _ORDER_ZH.search(text)
+    english = _ORDER_EN.search(text)
+    if english is not None and (order is None or english.start() < order.start()):
+        order = english
+    if order is None:
+        return text
+    if not _SAYING.search(text, order.end()):
+        chinese = order is not english
+        before = text[: order.start()]
+        if (chinese and _LATIN.search(text)) or (
+            english is not None and (_BACK_REFERENCE.search(text) or _HAN.search(before))
+        ):
+            return GONE + text[order.start() :] if _SAYING.search(before) else text
+        return text
+    rest = text[order.end() :]
+    return text[: order.end()] + "\n".join(GONE if x.strip() else x for x in rest.split("\n"))
 
 
 def readable(text: str) -> str:
@@ -99,4 +162,4 @@ def readable(text: str) -> str:
         ):
             line = GONE
         lines.append(line)
-    return _QUOTES.sub(_quotation, "\n".join(lines))
+    return _without_material(_QUOTES.sub(_quotation, "\n".join(lines)))

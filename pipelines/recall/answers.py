@@ -119,9 +119,11 @@ def constraint_statements(
 def quotations(asked: Asked, evidence: Evidence) -> list[Statement]:
     """The messages that are on topic, in their own words."""
     told = []
-    for hit in evidence.supported[:_QUOTATIONS]:
+    passages = [(hit, passage(hit.text, evidence.rarity)) for hit in evidence.supported]
+    # what somebody asked answers worse than what somebody said, however alike the words
+    passages.sort(key=lambda found: found[1].endswith(("?", "？")))
+    for hit, words in passages[:_QUOTATIONS]:
         speaker, _ = speaker_and_words(hit.text)
-        words = passage(hit.text, evidence.rarity)
         text = phrases.quotation(speaker, hit.at, words, asked.language)
         told.append(Statement(text, (hit.element_id,), (hit.element_id,)))
     return told

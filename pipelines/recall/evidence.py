@@ -79,10 +79,12 @@ def gather(
     query: Query,
     weights: Weights,
     collection: Collection | None,
+    cited: Sequence[Hit],
 ) -> Evidence:
     """Run the lanes over messages in the caller's snapshot and fuse them.
 
-    `collection` is the state of the messages' index; None when the space has no message.
+    `collection` is the state of the messages' index; None when the space has no message. `cited`
+    are the messages that answering claims cite, a lane of its own.
     """
     words = query.asked.terms
     lexical = bm25.search(tx, scope, "evidence", words, DEPTH)
@@ -92,7 +94,7 @@ def gather(
         covered = vectors.coverage(tx, scope, "evidence", query.embedder)
         if covered.indexed and query.vector is not None:
             near = vectors.search(tx, scope, "evidence", query.embedder, query.vector, DEPTH)
-    hits = fuse(lexical, near, weights, SOURCES)
+    hits = fuse(lexical, near, weights, SOURCES, cited=cited)
     rarity = bm25.rarities(tx, scope, "evidence", [w for w in words if w not in ASKING])
     cosines = {hit.document_id: hit.score for hit in near}
     supported = [

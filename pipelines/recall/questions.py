@@ -48,7 +48,7 @@ _LEXICON: dict[str, tuple[str, str]] = {
     ),
     "prefers": (
         r"prefer\w*|likes?|liked|lov(?:e|es|ed|ing)|enjoy\w*|favou?rites?|hates?|dislikes?"
-        r"|drinks?|eats?|wants?|seat",
+        r"|drinks?|eats?|seat",
         r"喜欢|偏好|爱(?!人|好)|最爱|喜好|讨厌|更喜|想喝|想吃|爱喝|爱吃|不吃|不喝",
     ),
     "allergic_to": (r"allerg\w+|intoleran\w+", r"过敏|不耐受"),
@@ -99,12 +99,16 @@ _LEXICON: dict[str, tuple[str, str]] = {
 }
 #: where nothing else is asked, the question word itself says a little
 _FALLBACK: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    (r"where", r"哪里|哪儿|在哪", ("lives_in", "located_in", "works_for", "studies_at")),
+    (
+        r"where(?:'s| is| are| was)(?: \w+){1,3}(?=\W*$)",
+        r"在哪[里儿]?(?=\W*$)",
+        ("lives_in", "located_in", "works_for", "studies_at"),
+    ),
 )
 _COMMITMENT = (
     r"promis\w*|commit\w*|agreed? to|going to|plan(?:s|ned|ning)?|to-?dos?|tasks?|remind\w*"
     r"|deadlines?|due|appointments?|supposed to|owes?|pledg\w*|upcoming|ha(?:ve|s) to|needs? to"
-    r"|will (?:\S+ ){1,2}(?:do|bring|send|make|buy)",
+    r"|will(?= (?:\S+ ){1,2}(?:do|bring|send|make|buy))",
     r"答应|承诺|保证|计划|打算|要做|待办|提醒|截止|预约|安排|约定|约好|准备做|该做|到期",
 )
 _CONSTRAINT = (

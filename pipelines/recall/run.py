@@ -167,7 +167,6 @@ def _query(asked: Asked, embedder: Embedder | None, embedded: bool) -> tuple[Que
 def _search(tx: Transaction, scope: Scope, query: Query, weights: Weights) -> _Found:
     asked = query.asked
     state = index.collections(tx, scope)
-    evidence = gather(tx, scope, query, weights, state.get("evidence"))
 
     def nearest(kind: DocumentKind, limit: int) -> list[str]:
         if kind not in state or not state[kind].documents:
@@ -177,27 +176,30 @@ def _search(tx: Transaction, scope: Scope, query: Query, weights: Weights) -> _F
 
     def some(kind: DocumentKind) -> list[str] | None:
         whole = kind in state and state[kind].documents <= _WHOLE
-        return None if whole else nearest(kind, _LISTED)
+        return None if whole or not asked.specific else nearest(kind, _LISTED)
 
     ids = nearest("claim", _CLAIMS)
     views = graph.claims_for(tx, scope, Question(valid_at=now()), assertions=ids)
     rank = {id: place for place, id in enumerate(ids)}
     views.sort(key=lambda view: rank.get(view.id, len(rank)))
-    texts = {hit.element_id: hit for hit in evidence.hits}
-    missing = {ref for view in views for ref in view.evidence}.difference(texts)
-    texts.update(bm25.documents(tx, scope, sorted(missing)))
+    texts = bm25.documents(tx, scope, sorted({ref for view in views for ref in view.evidence}))
+    claims = relevant_claims(asked, views, texts)
+    cited = dict.fromkeys(ref for view in claims if view.stands for ref in view.evidence)
+    evidence = gather(
+        tx,
+        scope,
+        query,
+        weights,
+        state.get("evidence"),
+        [texts[ref] for ref in cited if ref in texts],
+    )
+    texts.update((hit.element_id, hit) for hit in evidence.hits)
     commitments = _commitments(tx, scope, asked, some("commitment"))
     constraints = graph.constraints(tx, scope, ids=some("constraint"), limit=_WHOLE)
     further = {ref for view in commitments for ref in view.evidence}
     further.update(ref for rule in constraints for ref in rule.evidence)
     texts.update(bm25.documents(tx, scope, sorted(further.difference(texts))))
-    return _Found(
-        evidence,
-        tuple(relevant_claims(asked, views, texts)),
-        tuple(commitments),
-        tuple(constraints),
-        texts,
-    )
+    return _Found(evidence, tuple(claims), tuple(commitments), tuple(constraints), texts)
 
 
 def _commitments(

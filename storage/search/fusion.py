@@ -24,6 +24,7 @@ class Weights:
 
     lexical: float = 1.0
     vector: float = 1.0
+    claims: float = 1.0
     recency: float = 0.02
 
     @classmethod
@@ -35,7 +36,7 @@ class Weights:
             return cls()
         sane = {
             name: float(given[name])
-            for name in ("lexical", "vector", "recency")
+            for name in ("lexical", "vector", "claims", "recency")
             if isinstance(given.get(name), int | float)
             and not isinstance(given[name], bool)
             and 0 <= given[name] <= 100
@@ -43,9 +44,19 @@ class Weights:
         return cls(**sane)
 
 
-def fuse(lexical: Sequence[Hit], vector: Sequence[Hit], weights: Weights, limit: int) -> list[Hit]:
-    """The `limit` best of both lanes, `score` being the fused one; the newer of equals first."""
-    hits = {hit.document_id: hit for lane in (vector, lexical) for hit in lane}
+def fuse(
+    lexical: Sequence[Hit],
+    vector: Sequence[Hit],
+    weights: Weights,
+    limit: int,
+    *,
+    cited: Sequence[Hit] = (),
+) -> list[Hit]:
+    """The `limit` best of all lanes, `score` being the fused one; the newer of equals first.
+
+    `cited` is the lane of messages that claims cite which answer the question.
+    """
+    hits = {hit.document_id: hit for lane in (cited, vector, lexical) for hit in lane}
     newest = sorted(
         hits.values(),
         key=lambda hit: (hit.at is not None, hit.at, hit.document_id),
@@ -55,6 +66,7 @@ def fuse(lexical: Sequence[Hit], vector: Sequence[Hit], weights: Weights, limit:
     for lane, weight in (
         (lexical, weights.lexical),
         (vector, weights.vector),
+        (cited, weights.claims),
         (newest, weights.recency),
     ):
         _add(score, lane, weight)

@@ -17,6 +17,7 @@ import psycopg
 from psycopg import sql as compose
 
 from storage.database import APP_ROLE, Scope, Transaction, conninfo, sql
+from storage.errors import Fatal
 from storage.search.bm25 import Hit
 from storage.search.documents import DocumentKind
 from storage.search.index import lock
@@ -103,7 +104,7 @@ def put(
     """Add unit rows for documents; those that have one, or are gone, are passed over.
 
     Returns how many were added. Runs in the caller's transaction and may be repeated. Raises
-    `ValueError` when the embedder's earlier vectors have another dimension.
+    `Fatal` when the embedder's earlier vectors have another dimension.
     """
     dim = int(vectors.shape[1])
     # a document that is removed meanwhile takes its vector along and is not counted
@@ -117,7 +118,7 @@ def put(
         (scope.space_id, kind, embedder, dim),
     ).fetchone()
     if row != (dim,):
-        raise ValueError(f"{embedder} made vectors of another dimension before")
+        raise Fatal(f"{embedder} made vectors of another dimension before; drop those first.")
     added = tx.execute(
         """
         insert into search_vector (space_id, kind, embedder, document_id, vector)

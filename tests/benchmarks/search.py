@@ -170,7 +170,7 @@ def add_vectors(scope: Scope, embedder: str, dim: int) -> None:
 def ask(scope: Scope, query: str, embedder: Embedder | None) -> tuple[dict[str, Any], float]:
     """One recall from its record to its settlement, and how long it took, in seconds."""
     with database().transaction(scope) as tx:
-        number = conversations.next_id(tx)
+        number = conversations.next_id(tx, scope)
         conversations.create(
             tx,
             scope,

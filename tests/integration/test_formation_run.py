@@ -447,7 +447,7 @@ def test_a_failing_encoder_writes_nothing(database: Database, scope: Scope) -> N
 
 def test_an_effect_may_be_applied_again_after_a_rollback(database: Database, scope: Scope) -> None:
     with database.transaction(scope) as tx:
-        number = conversations.next_id(tx)
+        number = conversations.next_id(tx, scope)
         conversations.create(
             tx, scope, number, "formation", job_id="", principal="p", messages=TALK
         )

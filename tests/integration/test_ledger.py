@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from psycopg.sql import SQL
 
 from jobs import ledger
 from jobs.ledger import Idempotency
@@ -412,7 +413,7 @@ def test_another_spaces_job_looks_like_none(database, space):
 
 def test_a_transaction_without_a_tenant_sees_no_rows(database, space):
     accept(database, space)
-    with database._transaction("brainstem_app") as tx:
+    with database._transaction("brainstem_app", SQL("begin")) as tx:
         for name in ("space", "job", "job_event", "conversation"):
             assert tx.execute(f"select count(*) from {name}").fetchone() == (0,)
 

@@ -67,7 +67,7 @@ def asking(database: Database, scope: Scope) -> Ask:
     def ask(query: str, counterparty: str | None = None, **ports: Any) -> dict[str, Any]:
         context = {"context": {"counterparty": counterparty}} if counterparty else {}
         with database.transaction(scope) as tx:
-            number = conversations.next_id(tx)
+            number = conversations.next_id(tx, scope)
             conversations.create(
                 tx,
                 scope,

@@ -47,7 +47,7 @@ def ask(
     database: Database, scope: Scope, provider: Provider, query: str
 ) -> tuple[dict[str, Any], Alone]:
     with database.transaction(scope) as tx:
-        number = conversations.next_id(tx)
+        number = conversations.next_id(tx, scope)
         conversations.create(
             tx,
             scope,

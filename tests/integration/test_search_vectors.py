@@ -13,7 +13,7 @@ import pytest
 from pipelines.embed.run import run
 from pipelines.ports.embedder import HashEmbedder
 from storage.database import Database, Scope, Transaction
-from storage.errors import Cancelled
+from storage.errors import Cancelled, Fatal
 from storage.search import index, vectors
 from storage.search.documents import Document
 
@@ -141,7 +141,7 @@ def test_embedders_are_never_mixed(database: Database, scope: Scope) -> None:
         assert vectors.drop(tx, scope, "a") == 1
         assert vectors.coverage(tx, scope, "evidence", "a").indexed == 0
         assert vectors.coverage(tx, scope, "evidence", "b").indexed == 1
-        with pytest.raises(ValueError, match="dimension"):
+        with pytest.raises(Fatal, match="dimension"):
             vectors.put(tx, scope, "evidence", "b", ids[:1], np.eye(3, dtype=np.float32)[:1])
 
 

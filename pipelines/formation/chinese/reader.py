@@ -25,6 +25,7 @@ from pipelines.formation.chinese.statement import Statement, without_adverbs, wi
 from pipelines.formation.dates_chinese import DatePhrase, Tense, find
 from pipelines.formation.discourse import Discourse
 from pipelines.formation.findings import ClaimStated, ConstraintGiven, Finding
+from pipelines.formation.masking import awaits_material
 from pipelines.formation.proposal import Conversation
 
 _PAST = re.compile(
@@ -57,8 +58,10 @@ def read(conversation: Conversation, index: int, discourse: Discourse) -> list[F
     assistant says or asks is no claim. Never raises for odd text.
     """
     message = conversation.messages[index]
-    if message.role != "user" or not message.text.strip():
+    if message.role != "user" or not message.text.strip() or discourse.is_material(index):
         return []
+    if awaits_material(message.text):
+        discourse.expect_material(index)
     return _Reading(conversation, index, discourse).findings()
 
 

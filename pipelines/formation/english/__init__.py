@@ -48,11 +48,10 @@ def read(conversation: Conversation, index: int, memory: Discourse) -> list[Find
         return []
     if frame.play:
         memory.scratch["play"] = index
-    waits = memory.scratch.get("material") == index
-    if frame.material_follows:
-        memory.scratch["material"] = index + 1
-    if waits:
+    if memory.is_material(index):
         return []
+    if frame.material_follows:
+        memory.expect_material(index)
     found: list[Finding] = []
     for sentence in frame.sentences:
         for name, gender in persons_in(sentence.text) if message.role == "user" else []:

@@ -95,6 +95,17 @@ _DATE_OPENING = regex.compile(
     r"satur|sun)day|"
     r"effective|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec|tomorrow|tonight|back in)"
 )
+#: "For long trips I prefer …": when or for what a taste holds; a single occasion is none
+_FRONTED = regex.compile(
+    r"(?i)^(?!.{0,50}\b(?:this|that|today|tonight|tomorrow|yesterday|once|past|childhood|youth|dreams?|"
+    r"theory|book|novel|story|game|film|ago|was|were)\b)"
+    r"(?:for|on|in|at|with|during|after|before|between|over|when|whenever|while|given|as|to)\s"
+    r"(?!if\b|it\b)[^,;:()]{2,50}?,? "
+    r"(?=(?:(?:I|we)(?: (?:always|usually|generally|normally|much|really|still|also|would|"
+    r"absolutely|definitely|do))*"
+    r"|(?:my|our) [^,;:()]{2,30}?) (?:(?:do |does )?not )?"
+    r"(?:prefers?|rather|likes?|loves?|enjoys?|hates?|dislikes?|detests?|adores?|can not stand)\b)"
+)
 _ADVERBS = word_set(
     "now currently still also actually really just recently already both presently mostly mainly "
     "finally only personally honestly basically officially originally usually generally absolutely "
@@ -309,6 +320,8 @@ def clauses_of(sentence: Sentence, message: int, memory: Discourse) -> list[Clau
                 cut = date.end + (after.end() if after else 0)
                 if _START.match(text, cut) or regex.match(r"(?:remind|we|I)\b", text[cut:]):
                     opening, text = text[: date.end], text[cut:]
+        if (fronted := _FRONTED.match(text)) is not None:
+            text = text[fronted.end() :]
         if joint == "which" and regex.match(r"(?i)where (?:i|we|he|she) ", text):
             text, joint = text[6:], ","
         subjects: tuple[str, ...] = ()

@@ -120,11 +120,28 @@ _IN_CLUB = regex.compile(
     r"local) "
     rf"(?P<org>(?:[\w'’-]+ ){{0,4}}?(?P<noun>{'|'.join(sorted(CLUB_NOUNS))}))\b(?P<rest>.*)"
 )
+_DEGREE = (
+    r"(?:ph\.?d\.?|doctorate|doctoral|master'?s?|bachelor'?s?|mba|msc|bsc|ba|ma|llb|llm|mphil|dphil|"
+    r"diploma|apprenticeship|degree|foundation year|a-levels?|undergrad(?:uate)?|postgrad(?:uate)?)"
+)
+_NTH = (
+    r"(?:\d(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|final|last|penultimate)"
+)
+_LEARNER = (
+    r"(?:student|undergrad(?:uate)?|postgrad(?:uate)?|freshman|fresher|sophomore|junior|senior|"
+    rf"{_NTH}[- ]year|(?:phd|doctoral|master'?s?) (?:candidate|researcher)|pupil|trainee teacher)"
+)
 _STUDIES = regex.compile(
     r"(?i)^(?P<verb>(?:do not |does not |no longer )?(?:study|studies|studying|(?:am|"
-    rf"is) (?:not |no longer )?(?:studying|enrolled|doing (?:my|his|her|a) [\w .']{{2,30}}|"
-    rf"a (?:[\w-]+ ){{0,3}}student|an undergraduate|a postgraduate|reading \w+)|(?:have|"
-    r"has) been (?:studying|a student|enrolled)|major|majors))"
+    r"is) (?:not |no longer )?(?:studying|enrolled|doing (?:my|his|her|a) [\w .'-]{2,30}?|"
+    rf"an? (?:[\w'-]+ ){{0,4}}?{_LEARNER}|"
+    r"majoring|minoring|reading (?!an?\b|the\b|my\b|some\b|aloud\b|up\b)\w+|"
+    rf"in (?:my|his|her) {_NTH} (?:year|semester|term)|"
+    rf"(?:working on|writing|pursuing|taking|finishing|completing) (?:my|his|her|an?) "
+    rf"(?:[\w'-]+ ){{0,2}}?{_DEGREE}|doing (?:my |his |her |an? )?(?:[\w'-]+ ){{0,2}}?{_DEGREE}|"
+    r"doing (?!an?\b|the\b|my\b|his\b|her\b|well\b|fine\b|ok\b|good\b|some\b|research\b|work\b|"
+    r"this\b|that\b|it\b|something\b|volunteer)[a-z]+(?: (?:and )?[a-z]+)?(?= at\b))|"
+    r"(?:have|has) been (?:studying|a student|enrolled)|majors? in))"
     rf"(?: [a-z][\w-]*(?: [a-z&][\w-]*){{0,4}}?)? (?:at|in|"
     rf"with) (?:the )?(?-i:(?P<org>{ORGANISATION}))(?P<rest>.*)"
 )
@@ -299,7 +316,7 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
         if organisation and (
             _is_school(organisation)
             or regex.match(r"(?i)[A-Z]{2,6}$", organisation)
-            or regex.search(r"(?i)stud|enrolled|phd|master|degree|under", m["verb"])
+            or regex.search(rf"(?i)stud|enrolled|\b{_DEGREE}\b|under", m["verb"])
         ):
             said = m["verb"].lower()
             negative = "not" in said or "no longer" in said

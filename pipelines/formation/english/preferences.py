@@ -17,7 +17,8 @@ _LIKES = regex.compile(
     r"real|total) )?fans? of|(?:am|is) (?:very )?"
     r"(?:fond of|partial to|crazy about|mad about|nuts about)|(?:have|has) (?:a soft spot|"
     r"a weakness|a preference) for|have always (?:loved|liked|enjoyed|preferred)|"
-    r"would prefer|would rather have|would much prefer) (?P<what>.+)"
+    r"would prefer|would (?:much |always )?rather (?:have|take|eat|drink|use|get|ride|wear|choose|order)|"
+    r"would much prefer) (?P<what>.+)"
 )
 _DISLIKES = regex.compile(
     r"(?i)^(?:have |has )?(?:always )?(?P<verb>hates?|hated|dislikes?|loathes?|detests?|"
@@ -63,6 +64,11 @@ _HOBBY = regex.compile(
 _IS_HOBBY = regex.compile(
     r"(?i)^(?P<what>[\w' -]{3,40}?) (?:is|are) (?:one of )?my (?:(?:main|biggest|new|"
     r"latest|great) )?(?:hobby|hobbies|passion|passions)\b"
+)
+#: "trains rather than planes for me"
+_RATHER_THAN = regex.compile(
+    r"(?i)^(?P<what>[\w' -]{2,30}?) (?:rather than|over|instead of) (?P<no>[\w' -]{2,30}?),? "
+    r"(?:for me|any ?day|every time|any time)(?: please)?$"
 )
 _BUT_NOT = regex.compile(
     r"(?i)(?:,| but)? (?:but )?not (?P<no>(?!really\b|very\b|so\b|much\b|that\b|when\b|"
@@ -249,6 +255,9 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
                         _kind(m["kind"]),
                         reject=bool(m["least"]),
                     )
+            return found
+        if (m := _RATHER_THAN.match(c.text)) and (one := thing(m["what"])):
+            state(speaker, "prefers", one, kind_of(one))
             return found
         if m := _MY_PREFERENCE.match(c.text):
             for one in _options(m["what"]):

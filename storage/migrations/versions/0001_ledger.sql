@@ -102,6 +102,7 @@ create index job_coalesced on job (coalesced_into) where coalesced_into is not n
 create index job_after on job (after_id) where after_id is not null;
 create index job_parent on job (parent_id) where parent_id is not null;
 create index job_list on job (space_id, seq);
+create index job_maintenance on job (space_id, accepted_seq) where kind = 'maintenance';
 create index job_finished on job (finished_at) where finished_at is not null;
 
 -- One row a transition; replaying a job's events gives its current state.

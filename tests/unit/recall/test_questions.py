@@ -39,6 +39,11 @@ def test_question_words_lead_to_predicates(query: str, predicate: str) -> None:
     assert predicate in read(query).predicates
 
 
+def test_where_alone_asks_for_a_place_and_with_a_verb_of_its_own_it_does_not() -> None:
+    assert "lives_in" in read("Where's Ana now?").predicates
+    assert read("Where do Ana and Bob want to go?").predicates == frozenset()
+
+
 def test_i_and_my_are_the_counterparty_and_nobody_else() -> None:
     assert read("Where do I live?", "Bob").names("Bob")
     assert read("我住在哪里？", "陆青").names("陆青")
@@ -84,6 +89,7 @@ def test_the_kind_of_thing_is_read() -> None:
 def test_what_a_promise_is_about_is_what_is_left() -> None:
     assert read("When is the budget report due?").topic == {"budget", "report"}
     assert read("Any deadlines coming up?").topic == frozenset()
+    assert read("What will Tomas bring?").topic == {"toma", "bring"}
 
 
 def test_the_words_of_predicates_alone_find_no_claim() -> None:

@@ -33,6 +33,13 @@ def test_one_lane_alone_keeps_its_order_and_the_limit_holds() -> None:
     assert [h.document_id for h in fuse(lexical, [], Weights(recency=0), 5)] == [0, 1, 2, 3, 4]
 
 
+def test_what_answering_claims_cite_is_lifted() -> None:
+    lexical = [hit(i) for i in range(1, 30)]
+    assert fuse(lexical, [], Weights(), 5, cited=[hit(25)])[0].document_id == 25
+    assert fuse(lexical, [], Weights(claims=0), 5, cited=[hit(25)])[0].document_id == 1
+    assert fuse([], [], Weights(), 5, cited=[hit(7)])[0].document_id == 7
+
+
 def test_weights_are_the_spaces_own_and_nonsense_is_the_default() -> None:
     given = {"recall": {"weights": {"vector": 3, "lexical": "much", "recency": True}}}
     assert Weights.of(given) == Weights(vector=3.0)
