@@ -23,6 +23,7 @@ GROUPS = (
     "jobs",
     "schedule",
     "encode",
+    "kip",
     "version",
 )
 

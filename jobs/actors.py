@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from importlib import import_module
+
 import dramatiq
 
 from jobs import housekeeping
@@ -51,6 +54,15 @@ PIPELINES: dict[str, Pipeline] = {
     "sweep": housekeeping.sweep,
     "maintain_spaces": housekeeping.maintain_spaces,
 }
+
+
+def warm(queues: Sequence[str]) -> None:
+    """Load what the first job of these queues would otherwise wait for."""
+    if "interactive" in queues or "knowledge" in queues:
+        from pipelines.ports import embedder
+
+        embedder.warm()
+        import_module("pipelines.recall.run")
 
 
 def declare(broker: LedgerBroker, runner: Runner) -> None:

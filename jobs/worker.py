@@ -19,7 +19,7 @@ import dramatiq
 import structlog
 from prometheus_client import start_http_server
 
-from jobs.actors import PIPELINES, declare
+from jobs.actors import PIPELINES, declare, warm
 from jobs.broker import LedgerBroker, redis_client
 from jobs.dispatch import flush, sender
 from jobs.kinds import QUEUES
@@ -52,6 +52,7 @@ def run_worker(queues: Sequence[str], threads: int) -> None:
     worker.start()
     if settings().worker_metrics_port:
         start_http_server(settings().worker_metrics_port, addr="127.0.0.1")
+    threading.Thread(target=warm, args=(queues,), name="warm", daemon=True).start()
     log.info("worker.started", id=runner.id, queues=",".join(queues), threads=threads)
     stop.wait()
     log.info("worker.stopping", id=runner.id, running=runner.running)

@@ -147,8 +147,12 @@ class Discourse:
             None,
         )
 
-    def antecedent(self, message: int, gender: Gender | None) -> str | None:
+    def antecedent(
+        self, message: int, gender: Gender | None, *, besides: str | None = None
+    ) -> str | None:
         """The one person whom a third-person pronoun can mean, or None when none or several fit.
+
+        `besides` is a name that is surely another person's, or no person's.
 
         Looks at the nearest message, at most three back, that names any fitting person besides its
         speaker; two fitting persons there make the pronoun ambiguous.
@@ -160,6 +164,8 @@ class Discourse:
                 if m.message != number or (gender and known and known != gender):
                     continue
                 if same_name(m.name, self.speaker(message)):
+                    continue
+                if besides is not None and same_name(m.name, besides):
                     continue
                 if not any(same_name(m.name, n) for n in fitting):
                     fitting.append(m.name)

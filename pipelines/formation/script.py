@@ -2,7 +2,7 @@
 
 A sentence without Han characters is English's, one without Latin words is Chinese's; one that
 mixes both is divided at its commas, and each clause goes where its grammar belongs: "and I live in
-深圳" is English, "我在 Kestrel Maps 上班" is Chinese.
+深圳" and "我 live in 深圳" are English, "我在 Kestrel Maps 上班" is Chinese.
 """
 
 from __future__ import annotations
@@ -23,8 +23,12 @@ _CLAUSE = regex.compile(r"[^，,、；;]+[，,、；;]*\s*|[，,、；;]+")
 _ENGLISH = word_set(
     "i i'm im i'll i've my me the a an and or but is are am was were in at on to of for from with "
     "that this it he she they we you your his her their live lives work works like love hate said "
-    "says not no please always never will would can could should have has had do does don't"
+    "says not no please always never will would can could should have has had do does don't "
+    "lives works likes loves hates speaks studies prefers comes moved joined owns wants called "
+    "named allergic who which because so as by our"
 )
+#: characters of Chinese grammar: a clause without any has only names and things in Han
+_CHINESE = regex.compile(r"[我你您他她它们咱的了是在不也都很和跟与对把给会要请叫住吗吧呢这那有没就]")
 
 
 def _language(clause: str) -> Language | None:
@@ -36,6 +40,8 @@ def _language(clause: str) -> Language | None:
     if not words:
         return "zh"
     english = sum(1 for w in words if w.lower().replace("’", "'") in _ENGLISH)
+    if english and len(words) > 1 and not _CHINESE.search(clause):
+        return "en"
     return "en" if english >= 2 or (english and han <= 4 and len(words) > 3) else "zh"
 
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from pipelines.ports.embedder import process_embedder
+from pipelines.ports.embedder import Embedder, process_embedder
 from pipelines.work import Effect, FollowUp, Result, Work
 from storage import conversations
 from storage.database import Transaction
 from storage.search import index, vectors
 
 _BATCH = 200
+#: Vectors of one collection beyond which an index is faster than reading all of them.
+_EXACT = 50_000
 
 
 def run(work: Work) -> Effect:
@@ -32,10 +34,12 @@ def run(work: Work) -> Effect:
             for kind in vectors.EMBEDDED:
                 covered = vectors.coverage(tx, work.scope, kind, embedder.id)
                 missing += covered.total - covered.indexed
+    indexed = _index_vectors(work, embedder) if embedder is not None else 0
     report: dict[str, Any] = {
         "scope": work.payload.get("scope", "daydream"),
         "batches_analysed_again": reindexed,
         "vectors_missing": missing,
+        "vector_indexes_built": indexed,
     }
 
     def apply(tx: Transaction) -> Result:
@@ -50,6 +54,18 @@ def run(work: Work) -> Effect:
         )
 
     return Effect(apply)
+
+
+def _index_vectors(work: Work, embedder: Embedder) -> int:
+    """Give large collections of vectors an index; below that an exact scan is as fast."""
+    built = 0
+    for kind in vectors.EMBEDDED:
+        work.checkpoint()
+        with work.read() as tx:
+            held = vectors.coverage(tx, work.scope, kind, embedder.id).indexed
+        if held > _EXACT:
+            built += vectors.build_index(work.scope, kind, embedder.id)
+    return built
 
 
 def _reindex(work: Work, kind: str) -> int:

@@ -46,6 +46,48 @@ _ASKED: tuple[tuple[regex.Pattern[str], str, str], ...] = tuple(
         (r"who(?:'s| is) your (?:boss|manager)|who do you report to", "My manager is {}", ""),
     )
 )
+#: a choice that is offered -> the sentence that the chosen side completes
+_OFFERED: tuple[tuple[regex.Pattern[str], str], ...] = tuple(
+    (regex.compile(rf"(?i)(?:^|[,.;:!?—-] ?|\b(?:and|so|but|now|tell me|aide) ){question}"), sentence)
+    for question, sentence in (
+        (
+            r"(?:(?:which|what) (?:do|would) you (?:prefer|like (?:better|more|best))|"
+            r"do you (?:generally |usually |normally |mostly )?(?:prefer|like|favour|favor)|"
+            r"(?:what's|what is|which is) your (?:favourite|preference)|would you (?:generally |usually )?(?:rather|prefer)"
+            r"(?: have| take| sit (?:at|in|by)| drink| eat)?)[,: ]+(?P<options>.+)",
+            "I prefer {}",
+        ),
+        (r"(?:do|are) you (?:now |currently )?(?:live|living|based|at home) (?P<options>(?:in|at) .+)",
+         "I live in {}"),
+        (r"do you (?:now |currently )?work (?P<options>(?:for|at|with) .+)", "I work for {}"),
+        (r"are you (?:working|employed) (?P<options>(?:for|at|with|by) .+)", "I work for {}"),
+        (r"are you (?P<options>an? .+ or an? .+|vegan or .+|vegetarian or .+)", "I am {}"),
+        (r"are you allergic (?P<options>to .+)", "I am allergic to {}"),
+        (r"(?:do you come|are you) (?:originally )?(?P<options>from .+)", "I come from {}"),
+        (r"do you speak (?P<options>.+)", "I speak {}"),
+        (r"(?:do you study|are you (?:studying|enrolled)) (?P<options>at .+)", "I study at {}"),
+        (r"is your (?:boss|manager) (?P<options>.+)", "My manager is {}"),
+        (r"do you report (?P<options>to .+)", "I report to {}"),
+    )
+)
+_OR = regex.compile(r"(?i),? or ")
+_CHOSEN_OPENING = regex.compile(
+    r"(?i)^(?:(?:oh|hm+|well|definitely|absolutely|always|certainly|the answer is|i'd say|"
+    r"i would say|i'd pick|i would pick|i'd go for|i would go for|i'd go with|i'd choose|"
+    r"for me|in|at|for|with|to|from|by|a|an|it is|it's|rather|more of)[, ]+)+"
+)
+_CHOSEN_ENDING = regex.compile(
+    r"(?i)(?:[, ]+(?:please|thanks|thank you|for me|always|every time|any ?day|any time|of course|"
+    r"definitely|by far|hands down|for sure|if anything|obviously|actually|now|these days))+$"
+)
+_SIDE_OPENING = regex.compile(r"(?i)^(?:(?:in|at|for|with|to|from|by|the|a|an|your|rather) )+")
+_SIDE_ENDING = regex.compile(
+    r"(?i)(?: (?:better|more|best|instead|now|these days|currently|at the moment|normally|usually|"
+    r"in general))+$"
+)
+#: "Aisle or window?" asks about this once, unless the answer says that it always holds
+_ANY_TIME = regex.compile(r"(?i)\b(?:always|every time|any ?day|any time)\W*$")
+_BARE_CHOICE = regex.compile(r"(?i)(?P<options>[\p{L} -]{2,40} or [\p{L} -]{2,40})$")
 _SHORT = regex.compile(r"^[\p{L}\p{N}][\p{L}\p{M}\p{N} ,/+'-]{1,50}$")
 _NO_ANSWER = regex.compile(
     r"(?i)\b(?:i|you|we|he|she|it|they|is|are|am|was|do|does|why|no|none|nope|not|nothing|"
@@ -63,9 +105,44 @@ def completed(s: Sentence, message: int, memory: Discourse) -> Sentence:
     if before.speaker == memory.speaker(message) or "?" not in before.text[-200:]:
         return s
     tail = before.text[-200:]
+    chosen = _chosen(s.text, tail)
+    if chosen is not None:
+        return replace(s, text=chosen)
     for asked, sentence, opening in _ASKED:
         if asked.search(tail):
             bare = regex.sub(rf"(?i)^(?:(?:{opening})\b[ ,]*)+", "", s.text) if opening else s.text
             if bare and not _NO_ANSWER.search(bare):
                 return replace(s, text=sentence.format(bare.strip()))
     return s
+
+
+def _side(words: str) -> str:
+    """An option of a choice, without what does not name it."""
+    return _SIDE_ENDING.sub("", _SIDE_OPENING.sub("", words.strip(" ,.:;?!")))
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two names of an option agree; "the window" stands for "window seat"."""
+    a, b = one.lower().removesuffix(" seat"), other.lower().removesuffix(" seat")
+    return bool(a) and a == b
+
+
+def _chosen(answer: str, asked: str) -> str | None:
+    """The sentence that an answer to "A or B?" amounts to; None unless it names one of the two."""
+    question = regex.search(r"(?P<last>[^.?!\n]{5,180})\?\W*$", asked)
+    if question is None or not _OR.search(question["last"]):
+        return None
+    bare = _CHOSEN_ENDING.sub("", _CHOSEN_OPENING.sub("", answer)).strip()
+    offers = _OFFERED
+    if _ANY_TIME.search(answer):
+        offers = (*_OFFERED, (_BARE_CHOICE, "I prefer {}"))
+    for offered, sentence in offers:
+        m = offered.search(question["last"].strip())
+        if m is None:
+            continue
+        sides = [_side(x) for part in m["options"].split(", ") for x in _OR.split(part)]
+        chosen = next((x for x in sides if _same(x, _side(bare))), None)
+        if chosen is None or len(sides) < 2:
+            return None
+        return sentence.format(f"the {chosen}" if bare.lower().startswith("the ") else chosen)
+    return None

@@ -10,7 +10,7 @@ import regex
 from pipelines.formation.dates_english import When, find_date
 from pipelines.formation.discourse import Discourse
 from pipelines.formation.english.kinship import KIN, kin_word
-from pipelines.formation.english.names import NAME, is_name, is_organisation
+from pipelines.formation.english.names import NAME, is_evident_name, is_name, is_organisation
 from pipelines.formation.english.sentences import Sentence
 from pipelines.formation.lexicon import word_set
 
@@ -44,7 +44,8 @@ _START = regex.compile(
     r"studies|comes|reports|can|does|will|teaches|said|says|told|wrote|thinks|brings|"
     r"takes|makes|gets|sends|goes|"
     rf"needs|wants|knows|plays|runs|cooks|buys|calls|drives)\b"
-    rf"|(?:the|a|an) \w+ (?:is|was|are|were|has|have)\b)",
+    rf"|(?:the|a|an) \w+ (?:is|was|are|were|has|have)\b"
+    r"|(?:everyone|everybody|people|friends|they)(?: \w+){0,3}? (?:calls?|knows?) (?:me|him|her)\b)",
     regex.I,
 )
 _CUT = regex.compile(
@@ -261,6 +262,7 @@ _NAME_KIN = regex.compile(rf"^(?P<name>{NAME}), (?:my|our) (?:\w+ ){{0,2}}?(?P<k
 _NAMES = regex.compile(
     rf"^(?P<one>{NAME})(?:(?:, (?P<mid>{NAME}))? and (?P<two>{NAME}|I|me))?(?: |$)"
 )
+_IS_KIN = regex.compile(rf"(?i)(?:is|was) (?:my|our) (?:\w+ ){{0,2}}?{KIN}\b")
 
 
 def _normal_verb(verb: str) -> tuple[str, frozenset[str]]:
@@ -357,7 +359,11 @@ def clauses_of(sentence: Sentence, message: int, memory: Discourse) -> list[Clau
                 rest = f"am {text}"
             elif regex.match(r"(?i)born\b", text):
                 rest = f"was {text}"
-        elif (m := _NAMES.match(text)) and is_name(m["one"]) and not is_organisation(m["one"]):
+        elif (
+            (m := _NAMES.match(text))
+            and (is_evident_name(m["one"]) or (is_name(m["one"]) and _IS_KIN.match(text, m.end())))
+            and not is_organisation(m["one"])
+        ):
             names = [m["one"], m["mid"], m["two"]]
             if m["two"] in ("I", "me"):
                 subjects, first, we = (speaker, m["one"]), True, True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import regex
 
 from pipelines.formation.dates_english import find_date
-from pipelines.formation.discourse import Discourse
+from pipelines.formation.discourse import Discourse, Gender
 from pipelines.formation.english.clauses import Clause
 from pipelines.formation.english.kinship import KIN, kin_word
 from pipelines.formation.english.names import NAME, is_name
@@ -26,14 +26,38 @@ _TURNS = regex.compile(
 )
 _CALLED = regex.compile(
     r"(?i)^(?:(?:but |and |so )?(?:from now on,?|from today,?|in future,?|everyone|"
-    r"everybody|people|my friends|friends|most people|they|my family|all my friends|"
-    r"my colleagues|"
+    r"everybody|people|my (?:close |old |best |whole )?(?:friends|family|colleagues|coworkers|team|"
+    r"mates|parents|siblings|brothers|sisters|boss|mum|mom|dad|granny|grandma|husband|wife)|"
+    r"friends|most people|they|all my friends|nearly everyone|almost everyone|"
+    r"(?:at|on|in) (?:the )?(?:work|home|school|office|team|uni|university|club|family),?|"
+    r"(?:has|have)(?: always)?|"
     r"colleagues|folks|you can|you may|you could|please|just|feel free to|the team|"
     r"my mates|at home they|at work they|"
     r"all|some people|the kids|my kids|my students) )*(?:also |just |usually |all |always |"
-    r"normally |simply )?calls? me "
+    r"normally |simply )*(?:calls?|(?:(?<=have )|(?<=has )|(?<=always ))called) me (?:by the name |by )?"
     rf"(?-i:(?P<name>{NAME}))(?P<rest>$|[,.!;]| (?:for short|by|please|instead|at home|"
     r"at work|though|too|and|not|from now|since|everyone|if you)\b.*)"
+)
+_NAME_FIRST = regex.compile(
+    rf"^(?P<name>{NAME}) (?i:is|being) (?i:what|how) (?P<who>(?i:[\p{{L}} ]{{2,30}}?)) (?i:calls?|"
+    r"(?i:knows?)) me\b"
+)
+_KNOWN_AS = regex.compile(
+    r"(?i)^(?:(?:most )?(?:people|friends|everyone|everybody|colleagues|they|folks)|my \p{L}+)"
+    r"(?: (?:at|in) \p{L}+)?(?: (?:mostly|all|usually|mainly|only|better))* knows? me (?:better )?as "
+    rf"(?-i:(?P<name>{NAME}))(?=$|[,.!;]| (?:at|in|though|too)\b)"
+)
+_FOR_SHORT = regex.compile(
+    rf"^(?:(?i:call me|it is|that is|just|or|or just) )?(?P<name>{NAME}) (?i:for short)\b"
+)
+_CALLS_OTHER = regex.compile(
+    rf"(?i)^(?:we|i|everyone|everybody|people|they|friends|all|the family)(?: (?:all|always|usually|"
+    rf"just|mostly))* calls? (?:my|our) (?:\w+ ){{0,2}}?(?P<kin>{KIN}) "
+    r"(?-i:(?P<one>\p{Lu}[\p{L}-]+)) (?-i:(?P<name>\p{Lu}[\p{L}-]+))(?=$|[,.!;])"
+)
+_CALLS_PRONOUN = regex.compile(
+    r"(?i)^(?:we|everyone|everybody|people|they|friends|all|the family|my family|i)"
+    rf"(?: (?:all|always|usually|just|mostly))* calls? (?P<who>him|her) (?-i:(?P<name>{NAME}))(?=$|[,.!;])"
 )
 _GOES_BY = regex.compile(
     r"(?i)^(?:go(?:es)? by|(?:am|is) (?:also |better |usually |often )?(?:known as|called|"
@@ -42,8 +66,8 @@ _GOES_BY = regex.compile(
 )
 _NICKNAME = regex.compile(
     rf"(?i)^(?P<who>my|his|her|(?-i:{NAME})'s) (?:nick ?name|short name|preferred name|"
-    r"stage name|pen name|handle|callsign)(?: is|:| has always been|"
-    rf" was always) (?-i:(?P<name>{NAME}))"
+    r"stage name|pen name|handle|callsign)(?: (?:at|on|in|among) (?:the |my )?\p{L}+)?(?: is|'s|:|"
+    rf" has always been| was always) (?:just |still )?(?-i:(?P<name>{NAME}))"
 )
 _MY_NAME = regex.compile(rf"(?i)^my (?:full |first |real |given )?name is (?-i:(?P<name>{NAME}))")
 _NOT_CALLED = word_set(
@@ -175,13 +199,30 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
         or " go by " in low
         or " goes by " in low
         or "answer" in low
+        or " as " in low
+        or "for short" in low
     ):
-        m = _CALLED.match(text)
+        m = (
+            _CALLED.match(text)
+            or _KNOWN_AS.match(text)
+            or _FOR_SHORT.match(text)
+            or _NAME_FIRST.match(text)
+        )
+        if m and m.re is _NAME_FIRST and regex.match(r"(?i)(?:i|you|we|he|she)\b", m["who"]):
+            m = None
         name = None
         if m:
             name = m["name"].split(" ")[0] if not is_name(m["name"]) else m["name"]
             if name not in _NOT_CALLED and is_name(name) and not same_name(name, speaker):
                 state(speaker, "also_known_as", name)
+        elif m := _CALLS_OTHER.match(text):
+            if is_name(m["one"]) and is_name(m["name"]):
+                state(m["one"], "also_known_as", m["name"])
+        elif m := _CALLS_PRONOUN.match(text):
+            gender: Gender = "m" if m["who"].lower() == "him" else "f"
+            called = memory.antecedent(c.message, gender, besides=m["name"])
+            if called and not called.startswith("?") and is_name(m["name"]) and not same_name(called, m["name"]):
+                state(called, "also_known_as", m["name"])
         elif c.subjects and (m := _GOES_BY.match(verb)):
             name = m["name"]
             if is_name(name) and name not in _NOT_CALLED:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import regex
 
+from pipelines.formation.chinese.names import is_name as is_chinese_name
+from pipelines.formation.chinese.names import name_end
 from pipelines.formation.discourse import Gender
 from pipelines.formation.lexicon import (
     CLUB_NOUNS,
@@ -18,10 +20,12 @@ from pipelines.formation.lexicon import (
 
 _UPPER = r"\p{Lu}[\p{L}\p{M}]*(?:(?:['’](?!s\b)|-)\p{Lu}?[\p{L}\p{M}]+)*"
 _PARTICLE = r"(?:de|van|von|der|den|del|della|di|da|dos|la|le|al|el|bin|ibn|af|av|zu|ter|ten|y)"
-#: a person's name: one to three capitalised words, with particles between
-NAME = (
+#: a person's name in Latin letters: one to three capitalised words, with particles between
+_LATIN_NAME = (
     rf"(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{_UPPER}(?:(?: {_PARTICLE}){{1,2}} {_UPPER}| {_UPPER}){{0,2}}"
 )
+#: a person's name; in an English sentence a short run of Han characters can be one too
+NAME = rf"(?:{_LATIN_NAME}|[㐀-鿿]{{2,4}}(?![㐀-鿿]))"
 _PLACE_WORD = rf"(?:St\.? |Mt\.? |Ft\.? )?{_UPPER}"
 #: a place's name: capitalised words with their little words, or Han characters
 PLACE = (
@@ -107,7 +111,8 @@ _MALE = word_set(
     "walter werner wiktor will william wolfgang xavier yusuf zoltan"
 )
 
-_MENTION = regex.compile(rf"(?<![\p{{L}}\p{{N}}.'’-])(?:(?P<before>\p{{Ll}}+) )?(?P<name>{NAME})")
+_MENTION = regex.compile(rf"(?<![\p{{L}}\p{{N}}.'’-])(?:(?P<before>\p{{Ll}}+) )?(?P<name>{_LATIN_NAME})")
+_HAN = regex.compile(r"[㐀-鿿]")
 _NOT_BEFORE = word_set("in at from near of on to into by the a an for since until")
 _UNNAMED = regex.compile(
     r"(?i)(?<!\b(?:is|am|are|was|were|be|as|not) )\b(?:a|an|the|another|some|my|his|her|"
@@ -132,6 +137,8 @@ def gender_of(name: str) -> Gender | None:
 
 def is_name(words: str) -> bool:
     """Whether capitalised words can be a person's name."""
+    if _HAN.match(words):
+        return name_end(words, 0, loose=True) == len(words)
     parts = words.lower().split()
     if not parts or parts[0] in _NO_NAMES or parts[0] in LANGUAGES:
         return False
@@ -143,6 +150,11 @@ def is_name(words: str) -> bool:
     ):
         return False
     return not (words.isupper() and len(words) > 4) and not any(p in _NO_NAMES for p in parts)
+
+
+def is_evident_name(words: str) -> bool:
+    """Whether words are a person's name even where nothing beside them ("my brother") says so."""
+    return is_chinese_name(words) if _HAN.match(words) else is_name(words)
 
 
 def is_organisation(words: str) -> bool:

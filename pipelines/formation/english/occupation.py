@@ -247,6 +247,13 @@ def _role(raw: str) -> str | None:
     return None
 
 
+def _works_there(between: str) -> bool:
+    """Whether the words before "at" end in a trade: "a senior lecturer at …", "student advisor"."""
+    words = between.split()[:-1]
+    words = words[:-1] if words[-1:] == ["at"] else words
+    return bool(words) and words[-1].lower() in OCCUPATIONS
+
+
 def _is_club(organisation: str) -> bool:
     last = organisation.lower().split()[-1]
     return last in CLUB_NOUNS
@@ -311,7 +318,7 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
             state("works_as", _role(m["role"]), "string", subject=owner)
         return found
 
-    if m := _STUDIES.match(verb):
+    if (m := _STUDIES.match(verb)) and not _works_there(verb[m.end("verb") : m.start("org")]):
         organisation = _organisation(m["org"])
         if organisation and (
             _is_school(organisation)

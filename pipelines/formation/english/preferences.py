@@ -217,6 +217,9 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
                 reject=bool(m["least"]),
             )
         return found
+    if not c.first and (m := _RATHER_THAN.match(c.text)) and (one := thing(m["what"])):
+        state(speaker, "prefers", one, kind_of(one))
+        return found
     if not c.subjects:
         m = _FAVOURITE.match(c.text)
         if m:
@@ -255,9 +258,6 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
                         _kind(m["kind"]),
                         reject=bool(m["least"]),
                     )
-            return found
-        if (m := _RATHER_THAN.match(c.text)) and (one := thing(m["what"])):
-            state(speaker, "prefers", one, kind_of(one))
             return found
         if m := _MY_PREFERENCE.match(c.text):
             for one in _options(m["what"]):

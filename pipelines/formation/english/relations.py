@@ -104,6 +104,7 @@ _TOGETHER = regex.compile(
     r"coworkers|co-workers|teammates)|(?P<fri>(?:good |best |close |old )?friends|mates)|"
     r"(?P<rel>cousins|related))\b"
 )
+_CALLING = regex.compile(r"(?i)\bcalls? $")
 _HOST = {
     "sib": "sibling_of",
     "mar": "partner_of",
@@ -183,7 +184,10 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
         for m in _MY_KIN_NAME.finditer(text):
             if m["kin"].lower() in ("child", "kid", "twin") and m["two"]:
                 continue
-            tie_to(m["kin"], m["adjs"], m["name"])
+            name = m["name"]
+            if _CALLING.search(text, 0, m.start()) and len(name.split()) == 2:
+                name = name.split()[0]  # "we call my brother Tom Tommy"
+            tie_to(m["kin"], m["adjs"], name)
         for m in _MY_KIN_PLURAL.finditer(text):
             for name in regex.split(r", and |, | and ", m["names"]):
                 tie_to(m["kin"], "", name)

@@ -84,8 +84,22 @@ _PASSING = regex.compile(
     r"until|till|temporarily|on holiday|on vacation|"
     r"for work this|this week|this weekend|tonight|every (?:summer|winter|year))\b"
 )
+#: "i live in new york", by somebody who writes without capitals
 _LOWER_LIVES = regex.compile(
-    r"^(?:live|am living|am based|is based|lives) in (?P<place>[a-z]{4,}(?: [a-z]{4,})?)(?P<rest>)$"
+    r"^(?P<verb>live|am living|am based|is based|lives) in (?P<place>(?:(?:new|san|santa|los|las|el|la|"
+    r"le|den|cape|fort|port|north|south|east|west|saint|sao|são|rio|hong|kuala|buenos|tel|salt|st) )?"
+    r"[a-z]{4,})(?P<rest>)$"
+)
+#: what people live in besides places
+_NO_HOMES = word_set(
+    "house houses flat flats apartment apartments city cities town towns village villages cottage fear "
+    "peace hope style place places hell past future country dorm dorms basement near same building "
+    "denial poverty pain luxury squalor comfort chaos misery isolation exile hiding harmony silence "
+    "darkness shame doubt terror dread hotels hostels tents caravan caravans vans boats suburbia "
+    "halls student shared rented temporary sheltered rural suburban heaven paradise limbo color "
+    "colour anticipation constant total hope dreams clover bliss sin debt tune sync there here this that "
+    "barracks lodgings digs accommodation solitude slums bunkers trees caves relative relatives "
+    "both sweden's europe's mine yours theirs it them"
 )
 _NO_PLACES = word_set(
     "Fear Hope Peace Hell Heaven Paradise Limbo God Christ "
@@ -149,17 +163,10 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
             if verb.islower() and c.first and c.text[:2] in ("I ", "i ")
             else None
         ):
-            if _PASSING.search(m["rest"]) or (
-                m.re is _LOWER_LIVES
-                and regex.search(
-                    r"\b(?:house|flat|apartment|city|town|village|cottage|fear|peace|hope|"
-                    r"style|place|hell|past|future|country|dorm|dorms|basement|with|near|"
-                    r"same|building)\b",
-                    m["place"],
-                )
-            ):
+            lower = m.re is _LOWER_LIVES
+            if _PASSING.search(m["rest"]) or (lower and m["place"].split()[-1] in _NO_HOMES):
                 return found
-            said = m["verb"].lower() if m.re is _LIVES else ""
+            said = m["verb"].lower()
             negative = "not" in said or "no longer" in said
             ended = "no longer" in said or (
                 negative
@@ -173,7 +180,7 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
                     and not any(x.name == subject for x in memory.mentions)
                 ):
                     continue
-                place = _place(m["place"])
+                place = _place(m["place"].title() if lower else m["place"])
                 state(
                     "lives_in",
                     place,

@@ -10,12 +10,42 @@ from dataclasses import dataclass
 
 import regex
 
+from pipelines.formation.english.spelling import capitalised, mended
+
 #: characters of one sentence that rules look at
 _LONGEST = 600
 #: sentences of one message that are read
 _MOST = 400
 
-_BREAK = regex.compile(r"[.!?…]+(?=[\s)\]]|$)|\n+")
+_BREAK = regex.compile(r"[.!?…]+(?=[\s)\]]|$)|[。！？]+|\n+")
+#: full-width marks in an English sentence -> plain ones
+_MARKS = str.maketrans(
+    {"，": ", ", "、": ", ", "；": "; ", "：": ": ", "。": ".", "！": "!", "？": "?", "（": " (", "）": ") "}
+)
+#: Chinese words of grammar that stand alone in an English clause: "我 live in 杭州"
+_SWITCHED = {
+    "我": "I",
+    "我也": "I also",
+    "我的": "my",
+    "以后": "from now on",
+    "以后请": "from now on please",
+    "请": "please",
+    "请以后": "please from now on",
+    "今后": "from now on",
+    "从现在起": "from now on",
+    "但是": "but",
+    "但": "but",
+    "因为": "because",
+    "所以": "so",
+    "和": "and",
+    "而且": "and",
+    "现在": "now",
+    "不": "do not",
+    "我不": "I do not",
+}
+_SWITCH = regex.compile(
+    r"(?<![\p{Han}\p{L}])(?:" + "|".join(sorted(_SWITCHED, key=len, reverse=True)) + r")(?![\p{Han}]) ?"
+)
 _ABBREVIATION = regex.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|mt|ft|sr|jr|no|vs|e\.g|i\.e|approx|dept|jan|feb|mar|apr|jun|jul"
     r"|aug|sept?|oct|nov|dec|a\.m|p\.m|inc|ltd|co|u\.s|u\.k)|(?<![\w])[A-Z])$",
@@ -146,8 +176,9 @@ _SUPPOSED = regex.compile(
     r"for (?:example|instance)"
     r"\b|e\.g\.|example\b|last night i dreamt|i (?:dream|dreamt|dreamed|wish|hope|wonder|doubt|"
     r"fantasi[sz]e|pretend)\b|it (?:would|might|could) be\b|wish\b|no idea\b|i (?:have )?no idea\b|"
-    r"guess\b|apparently\b|allegedly\b|supposedly\b|rumou?r|according to\b|people\b|most people\b|"
-    r"some people\b|many people\b|everybody\b|everyone (?!calls)|nobody\b|no one\b|they say\b|"
+    r"guess\b|apparently\b|allegedly\b|supposedly\b|rumou?r|according to\b|"
+    r"(?:most |some |many )?(?:people|everybody|everyone)\b(?!(?: \w+){0,3}? (?:calls?|knows?) me\b)|"
+    r"nobody\b|no one\b|they say\b|"
     r"in (?:the|my|this|our|a) (?:game|novel|story|book|film|movie|play|script|song|dream|poem|"
     r"series|show|episode|scenario|role)\b)"
 )
@@ -329,6 +360,9 @@ class Frame:
     sentences: tuple[Sentence, ...]
 
 
+_WIDE = regex.compile(r"[，、；：。！？（）]|\p{Han}")
+
+
 def _typo(match: regex.Match[str]) -> str:
     word = match[0]
     fixed = _TYPOS[word.lower()]
@@ -336,8 +370,11 @@ def _typo(match: regex.Match[str]) -> str:
 
 
 def _normal(text: str) -> str:
+    if not text.isascii() and _WIDE.search(text):
+        text = regex.sub(r" +", " ", text.translate(_MARKS)).strip()
+        text = _SWITCH.sub(lambda m: f"{_SWITCHED[m[0].strip()]} ", text)
     text = text.replace("’", "'").replace("‘", "'").replace("`", "'")
-    text = _MISSPELT_ILL.sub("I'll", _TYPO.sub(_typo, text))
+    text = capitalised(mended(_MISSPELT_ILL.sub("I'll", _TYPO.sub(_typo, text))))
     if "'" in text:
         for pattern, plain in _CONTRACTIONS:
             text = pattern.sub(plain, text)
