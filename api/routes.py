@@ -111,7 +111,7 @@ class Routes:
                     raw = negotiation.read_body(from_text, text_member)
                     given["body"] = validated(body_of, raw)
                 if query_of is not None:
-                    given["query"] = validated(query_of, _query(), too_large=InvalidInput)
+                    given["query"] = validated(query_of, _query())
                 elif request.query_string:
                     raise InvalidInput("This route takes no query parameters.")
                 return handler(**given)

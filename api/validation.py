@@ -9,26 +9,21 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from storage.errors import BrainError, InvalidInput, TooLarge
-
-#: Types of pydantic's errors that say "more than the limit" of a documented size.
-_TOO_LARGE = {"too_long", "string_too_long"}
+from storage.errors import BrainError, InvalidInput
 
 
-def validated(
-    adapter: TypeAdapter[Any], value: Any, *, too_large: type[InvalidInput] = TooLarge
-) -> Any:
+def validated(adapter: TypeAdapter[Any], value: Any) -> Any:
     """`value` as the model has it; raises `InvalidInput` naming the place.
 
-    What is over a size limit is `too_large`: 413 is about bodies, a query is plainly wrong.
+    A member that is too long is plainly wrong (400); what makes a body too large says so itself.
     """
     try:
         return adapter.validate_python(value)
     except ValidationError as error:
-        raise _told(error, value, too_large) from None
+        raise _told(error, value) from None
 
 
-def _told(error: ValidationError, value: Any, too_large: type[InvalidInput]) -> BrainError:
+def _told(error: ValidationError, value: Any) -> BrainError:
     first = _best(error)
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, BrainError):
@@ -36,8 +31,7 @@ def _told(error: ValidationError, value: Any, too_large: type[InvalidInput]) -> 
     field = place(first["loc"], value)
     message = first["msg"].removeprefix("Value error, ")
     sentence = f"{field}: {message}." if field else f"{message}."
-    kind = too_large if first["type"] in _TOO_LARGE else InvalidInput
-    return kind(sentence, field=field or None)
+    return InvalidInput(sentence, field=field or None)
 
 
 def _best(error: ValidationError) -> Any:

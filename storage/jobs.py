@@ -225,11 +225,13 @@ with c as (
      and (j.deaths = 0 or %(isolated)s)
      and (j.after_id is null or not exists (
            select 1 from job p where p.id = j.after_id and p.state <> 'succeeded'))
-     and (j.lane is null or not exists (
+     and (j.lane is null or (not exists (
+           select 1 from job r
+            where r.space_id = j.space_id and r.lane = j.lane and r.state = 'running')
+          and not exists (
            select 1 from job o
-            where o.space_id = j.space_id and o.lane = j.lane
-              and o.state in ('accepted', 'running') and o.coalesced_into is null
-              and (o.state = 'running' or o.seq < j.seq)))
+            where o.space_id = j.space_id and o.lane = j.lane and o.seq < j.seq
+              and o.state in ('accepted', 'running') and o.coalesced_into is null)))
   returning {_J_COLUMNS}
 ), e as (
   insert into job_event (space_id, job_id, event, attempt, fence, worker)
@@ -524,14 +526,17 @@ _TAKE_LANES = f"""
 with h as (
   select h.* from unnest(%(spaces)s::text[], %(lanes)s::text[]) as w(space_id, lane)
   cross join lateral (
-    select j.id, j.state, j.available_at, j.dispatched_at from job j
+    select j.id from job j
      where j.space_id = w.space_id and j.lane = w.lane
        and j.state in ('accepted', 'running') and j.coalesced_into is null
-     order by (j.state = 'running') desc, j.seq limit 1) as h
+     order by j.seq limit 1) as h
+   where not exists (
+     select 1 from job r
+      where r.space_id = w.space_id and r.lane = w.lane and r.state = 'running')
 )
 update job as j set dispatched_at = clock_timestamp() from h
  where j.id = h.id and j.state = 'accepted' and j.dispatched_at is null
-   and j.available_at <= now() and h.state = 'accepted'
+   and j.available_at <= now()
    and (j.after_id is null or not exists (
          select 1 from job p where p.id = j.after_id and p.state <> 'succeeded'))
 returning {_J_COLUMNS}

@@ -122,8 +122,11 @@ _NUMBER = (
 _PREPOSITION = (
     r"(?:(?:no[ ]later[ ]than|not[ ]later[ ]than|as[ ]of|as[ ]from|starting(?:[ ]from|[ ]on)?|"
     r"effective|beginning|from|since|by|before|until|till|on|at|in|within|for|due|over|during|"
-    r"around|come)[ ]){0,2}"
+    r"around|come|in[ ]the[ ]course[ ]of|some[ ]?time(?=[ ](?:in|on|this|next|during|before|"
+    r"tomorrow"
+    r"|around))|(?:early|late|later)(?=[ ](?:in|this|next|tomorrow|today|on[ ]in)\b))[ ]){0,3}"
 )
+_SEASONS = {"spring": 5, "summer": 8, "autumn": 11, "fall": 11, "winter": 2}
 _PART = r"(?:[ ](?:early[ ])?(?:morning|afternoon|evening|night|noon|lunchtime|lunch))?"
 
 _PHRASE = regex.compile(
@@ -133,7 +136,20 @@ _PHRASE = regex.compile(
     | (?P<edge>(?:the[ ])?(?:very[ ])?(?:end|close|middle|beginning|start)[ ]of[ ])
         (?:(?P<edgerel>the|this|next|last)[ ](?P<edgeunit>day|week|month|year|quarter|weekend)
           |(?P<edgemonth>{_MONTH})(?:[ ](?P<edgeyear>{_YEAR}))?|(?P<edgeday>today|tomorrow))
-    | (?:the[ ])?(?P<dom>{_DAY})[ ](?:of[ ])?(?P<domm>{_MONTH})(?:,?[ ](?P<domy>{_YEAR}))?
+    | (?:the[ ])?(?P<partof>first|second|third|fourth|last|1st|2nd|3rd|4th)[ ](?P<partunit>week|half
+        |fortnight|days|weekend)[ ](?:of|in)[ ](?:(?P<partmonth>{_MONTH})(?:,?[ ](?P<partyear>{_YEAR}))?
+        |(?P<partrel>the|this|next)[ ](?P<partwhole>month|year)|(?P<partannum>{_YEAR}))
+    | (?:the[ ]end[ ]of[ ])?(?:the[ ])?(?:q(?P<quarter>[1-4])|(?P<quarterth>first|second|third|fourth|last)[ ]quarter)
+        (?:[ ](?:of[ ])?(?P<quarteryear>{_YEAR}|this[ ]year|next[ ]year))?\b
+    | (?:the[ ])?(?P<weekafter>week[ ]after[ ]next|week[ ]after[ ]that)\b
+    | (?:the[ ])?week[ ](?:of|commencing|beginning|starting|from)[ ](?:on[ ])?(?:monday,?[ ])?(?:the[ ])?
+        (?:(?P<wkdom>{_DAY})[ ](?:of[ ])?(?P<wkmonth>{_MONTH})|(?P<wkmonth2>{_MONTH})[ ](?P<wkdom2>{_DAY}))
+    | (?:(?<=\b(?:in|by|until|till|before|during|over)[ ])(?:the[ ])?|(?P<seasonrel>this|next|this[ ]coming)
+        [ ])(?:early[ ]|late[ ])?(?P<season>spring|summer|autumn|fall|winter)(?![\w-]|[ ](?:break|holiday
+        |sale|semester|term|school|camp|festival|party|jacket|coat|cleaning|collection|tyres|tires))
+        (?:,?[ ](?:of[ ])?(?P<seasonyear>{_YEAR}|this[ ]year|next[ ]year))?
+    | (?:(?:between[ ]|from[ ])?(?:the[ ])?{_DAY}[ ]?(?:and|to|until|till|–|-)[ ]?)?
+        (?:the[ ])?(?P<dom>{_DAY})[ ](?:of[ ])?(?P<domm>{_MONTH})(?:,?[ ](?P<domy>{_YEAR}))?
     | (?P<mod>{_MONTH})[ ](?:the[ ])?(?P<modd>{_DAY})(?!\d|:|[ ]?(?:am|pm|%|people|kids))
         (?:,?[ ](?P<mody>{_YEAR}))?
     | (?P<my>{_MONTH}),?[ ](?:of[ ])?(?P<myy>{_YEAR})
@@ -152,7 +168,7 @@ _PHRASE = regex.compile(
           |(?P<relmonth>{_MONTH})\b)
     | (?P<week>weekend|eow|eom|eoy)\b
     | (?P<the>the[ ])weekend\b
-    | (?P<n>{_NUMBER})[ ](?:more[ ])?(?P<unit>minute|min|hour|day|night|week|fortnight|month|year)s?
+    | (?P<within>the[ ](?:next|coming|following)[ ])?(?P<n>{_NUMBER})[ ](?:more[ ])?(?P<unit>minute|min|hour|day|night|week|fortnight|month|year)s?
         (?P<dir>[ ]ago|[ ]from[ ]now|[ ]later|['’]?[ ]time)?\b
     | (?P<fortnight>a[ ]fortnight)(?P<fdir>[ ]ago)?\b
     | (?:the[ ])?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?[ ](?:the[ ])?)(?P<wdom>{_DAY})[ ]
@@ -188,7 +204,8 @@ _CLOCK = regex.compile(
 )
 _TRIGGER = regex.compile(
     r"(?i)\d|day|morrow|tmr|tonight|weekend|week|month|year|quarter|morning|evening|night|"
-    r"afternoon|noon|eod|cob|eow|eom|eoy|fortnight|hour|minute|\b(?:jan|feb|mar|apr|may|"
+    r"afternoon|spring|summer|autumn|winter|\bfall\b|noon|eod|cob|eow|eom|eoy|fortnight|hour|"
+    r"minute|\b(?:jan|feb|mar|apr|may|"
     r"jun|jul|aug|sep|"
     r"oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)|first|second|third|fourth|fifth|tenth|christmas"
     r"|halloween|\b(?:at|by) (?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|"
@@ -259,6 +276,18 @@ def _resolve(m: regex.Match[str], today: date, past: bool) -> tuple[str, date] |
         return None  # day or month first: not said
     if g["edge"]:
         return _edge(g, today, past)
+    if g["partof"]:
+        return _part_of(g, today, past)
+    if g["quarter"] or g["quarterth"]:
+        return _quarter(g, today)
+    if g["season"]:
+        return None if past else _season(g, today)
+    if g["weekafter"]:
+        return _days(today - timedelta(today.weekday()) + timedelta(20))
+    if g["wkdom"] or g["wkdom2"]:
+        month, day = _month(g["wkmonth"] or g["wkmonth2"]), _leading(g["wkdom"] or g["wkdom2"])
+        monday = date(_year_for(month, day, today, past), month, day)
+        return _days(monday + timedelta(6 - monday.weekday()))
     if g["domm"] or g["mod"]:
         month = _month(g["domm"] or g["mod"])
         day = int(regex.match(r"\d+", g["dom"] or g["modd"])[0])
@@ -348,6 +377,70 @@ def _resolve(m: regex.Match[str], today: date, past: bool) -> tuple[str, date] |
     return _days(date(_year_for(month, day, today, past), month, day))
 
 
+def _leading(words: str) -> int:
+    """The number that the words begin with ("7th" -> 7)."""
+    found = regex.match(r"\d+", words)
+    return int(found[0]) if found else 0
+
+
+def _part_of(g: dict[str, str | None], today: date, past: bool) -> tuple[str, date] | None:
+    """The end of a part: "the first week of December", "the second half of next year"."""
+    which = {"1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "last": 0}.get((g["partof"] or "").lower())
+    which = _ORDINALS[(g["partof"] or "").lower()] if which is None else which
+    unit = (g["partunit"] or "").lower()
+    step = 1 if (g["partrel"] or "").lower() == "next" else 0
+    if g["partannum"] or (g["partwhole"] or "").lower() == "year":
+        year = int(g["partannum"]) if g["partannum"] else today.year + step
+        if unit != "half" or which not in (0, 1, 2):
+            return None
+        return str(year), date(year, 6, 30) if which == 1 else date(year, 12, 31)
+    if g["partmonth"]:
+        month = _month(g["partmonth"])
+        year = int(g["partyear"] or 0) or _year_for(month, None, today, past)
+        first = date(year, month, 1)
+    else:
+        first = _add_months(today.replace(day=1), step)
+    last = _month_end(first.year, first.month)
+    iso = f"{first.year:04d}-{first.month:02d}"
+    if which == 0 or (unit == "half" and which == 2):
+        return iso, last
+    if unit == "half":
+        return (iso, first.replace(day=15)) if which == 1 else None
+    if unit == "weekend":
+        sunday = first + timedelta((5 - first.weekday()) % 7 + 1 + 7 * (which - 1))
+        return _days(sunday) if sunday <= last else None
+    if unit == "fortnight":
+        return (iso, first.replace(day=14)) if which == 1 else (iso, last)
+    return iso, first.replace(day=7 if unit == "days" else min(7 * which, last.day))
+
+
+def _quarter(g: dict[str, str | None], today: date) -> tuple[str, date]:
+    """The end of a quarter that is named by its number; without a year the coming one."""
+    named = (g["quarterth"] or "").lower()
+    number = int(g["quarter"]) if g["quarter"] else 4 if named == "last" else _ORDINALS[named]
+    end_month = 3 * number
+    said = (g["quarteryear"] or "").lower()
+    year = int(said) if said.isdigit() else today.year + (1 if said.startswith("next") else 0)
+    if not said and _month_end(year, end_month) < today:
+        year += 1
+    last = _month_end(year, end_month)
+    return f"{last.year:04d}-{last.month:02d}", last
+
+
+def _season(g: dict[str, str | None], today: date) -> tuple[str, date]:
+    """The end of a season; "next summer" is the one after the summer that comes or is now."""
+    month = _SEASONS[(g["season"] or "").lower()]
+    said, rel = (g["seasonyear"] or "").lower(), (g["seasonrel"] or "").lower()
+    if said:
+        year = int(said) if said.isdigit() else today.year + (1 if said.startswith("next") else 0)
+        return str(year), _month_end(year + (1 if month == 2 else 0), month)
+    year = today.year if _month_end(today.year, month) >= today else today.year + 1
+    begun = today >= _add_months(date(year, month, 1), -2)
+    if rel == "next" and begun:
+        year += 1
+    return str(year), _month_end(year, month)
+
+
 def _edge(g: dict[str, str | None], today: date, past: bool) -> tuple[str, date] | None:
     at_end = (
         not (g["edge"] or "").lower().removeprefix("the ").startswith(("begin", "start", "mid"))
@@ -433,6 +526,8 @@ def _count(m: regex.Match[str], g: dict[str, str | None], today: date) -> tuple[
         "' time",
         "’ time",
     ) or head.startswith(("in ", "within ")):
+        sign = 1
+    elif g["within"] and head.startswith(("over ", "during ", "the ")):
         sign = 1
     else:
         return None  # a duration ("for two weeks"), no date

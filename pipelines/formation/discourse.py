@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal, assert_never
 
 from pipelines.formation.findings import (
@@ -46,6 +46,8 @@ _REACH = 3
 _SOON = 3
 #: a text that was announced comes in the next message, or after one answer
 _ANSWERED = 2
+#: within this time a denial without a word of change takes the denied claim back
+_A_DAY = timedelta(days=1)
 #: the share of a hint's words that must occur in what it refers to
 _LIKE = 0.5
 
@@ -281,6 +283,8 @@ class Discourse:
             if change == "world_change" and held:
                 target = held[0]
                 claim = replace(claim, object=target.claim.object)
+            elif change is None:
+                self._deny(held, f.message)
         elif change == "world_change" or (f.valid_from and f.predicate in ONE_VALUE):
             others = [
                 h
@@ -295,6 +299,18 @@ class Discourse:
         if change is None and self._said_before(claim, slot):
             return
         self._hold(claim, target, change)
+
+    def _deny(self, held: list[HeldClaim], message: int) -> None:
+        """Takes back what the speaker said a moment ago and now says is not so.
+
+        A denial within a day, with no word of a change ("no longer"), says that it never was so;
+        a later one may as well tell of a change, and leaves the earlier claim to its time.
+        """
+        for h in held:
+            if h.known or h.claim.message == message:
+                continue
+            if self.at(message) - self.at(h.claim.message) <= _A_DAY:
+                h.state, h.retracted_in = "retracted", message
 
     def _said_before(self, claim: Claim, slot: list[HeldClaim]) -> bool:
         for h in slot:

@@ -47,7 +47,8 @@ _ROLE_LINE = regex.compile(
 _TONGUE_ZH = "[中汉英日法德韩俄意葡泰荷外西文言粤越][语文]?"
 #: an order to translate or polish a text; a trade ("我做翻译工作") or a skill ("我能翻译法语") is none
 _ORDER_ZH = regex.compile(
-    r"(?:请|帮|麻烦|劳驾|求|(?<!我)能|(?<!我)可以|[把将给](?=[^。\n]{0,30}(?:译|润色|改写))|需要|想要?|"
+    r"(?:请|帮|麻烦|劳驾|求|(?<!我)能|(?<!我)可以|[把将给](?=[^。\n]{0,30}(?:译|润色|改写))|需要|"
+    r"想要?|"
     r"(?:^|[。！？!?.;；:：,，\n])\s*)(?:(?<=[把将给请帮烦驾求能以要想])[^。\n]{0,30}?)?"
     r"(?:翻译(?=$|一下|[\s:：,，。.!！?？为下这以上到吧吗\"“「\p{Latin}\ufffc]|成(?!了))"
     r"|译[成为](?!了)|翻成(?!了)|[翻译]一下|润色|改写|校对)"
@@ -59,7 +60,8 @@ _ORDER_ZH = regex.compile(
 #: an order with nothing to be translated beside it: the text comes in the next message
 _BARE_ORDER = regex.compile(r"[\s:：,，。.!！?？一下吧这个句段话谢了好的]*")
 _ORDER_EN = regex.compile(
-    r"(?i)\btranslat(?:e|ion|ing)\b|\bhow (?:do|would|can|should) (?:you|i|we|one) (?:say|put|write)\b"
+    r"(?i)\btranslat(?:e|ion|ing)\b|\bhow (?:do|would|can|should) (?:you|i|we|one) (?:say|put|"
+    r"write)\b"
     r"|\bhow to say\b|\b(?:say|put|write) (?:this|that|it|the following) in(?:to)? \p{Lu}\p{L}+"
     r"|\bin (?:french|german|spanish|italian|chinese|mandarin|japanese|korean|english)(?: please)?:"
 )

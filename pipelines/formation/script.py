@@ -28,7 +28,9 @@ _ENGLISH = word_set(
     "named allergic who which because so as by our"
 )
 #: characters of Chinese grammar: a clause without any has only names and things in Han
-_CHINESE = regex.compile(r"[我你您他她它们咱的了是在不也都很和跟与对把给会要请叫住吗吧呢这那有没就]")
+_CHINESE = regex.compile(
+    r"[我你您他她它们咱的了是在不也都很和跟与对把给会要请叫住吗吧呢这那有没就]"
+)
 
 
 def _language(clause: str) -> Language | None:

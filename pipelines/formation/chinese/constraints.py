@@ -58,7 +58,8 @@ _ASKS_ALWAYS = re.compile(
     rf"|{_MARK}[^,]{{0,4}}你(?:要|得|必须|都|就)"
 )
 _DIRECTED_FIRST = re.compile(
-    rf"^(?!把){_POLITE}{_DIRECTED}[^,]{{0,30}}{_MARK}|^{_POLITE}{_DIRECTED}[^,]{{0,20}},(?:请)?{_MARK}"
+    rf"^(?!把){_POLITE}{_DIRECTED}[^,]{{0,30}}{_MARK}|^{_POLITE}{_DIRECTED}[^,]{{0,20}},"
+    rf"(?:请)?{_MARK}"
 )
 _TO_ASSISTANT = re.compile(_DIRECTED)
 #: 距离一律用公里: a thing of the answers, and how it is always to be
@@ -83,6 +84,30 @@ _ACTOR = re.compile(
 _SELF_ACTS = re.compile(
     rf"^我(?!(?:希望|想让|要求|需要|要|让|想请|请求)你)(?:们|家)?(?:[^,]{{0,6}}?){_MARK}"
     rf"|^我(?!希望你|要求你|想让你|需要你|要你|想请你|请求你|让你|问|说话|提问|用|给你|发)"
+)
+#: 每周一早上…: when an order recurs; whoever is named next does it
+_RECURRING = re.compile(
+    rf"^{_POLITE}{_MARK}(?:[一二三四五六日天末]?(?:[、和及到至]?[一二三四五六日天末])*|"
+    rf"[^,]{{0,8}}?(?:前|后|时|的时候))"
+    r"(?:(?:早上|早晨|清早|上午|中午|下午|傍晚|晚上|夜里|凌晨|睡前|饭前|饭后|起床后|下班前|下班后|"
+    r"月初|月底|初|底|年底"
+    r"|[\d一二两三四五六七八九十]{1,3}[点号](?:半|钟|整|[\d一二三四五六七八九十]{1,3}分?)?)"
+    r"(?:之?前|之?后|左右)?)*,?"
+)
+#: what may stand between the time and the verb of an order to the assistant
+_BETWEEN = re.compile(
+    r"^(?:请|你|都|要|得|必须|记得|务必|自动|准时|按时|定时|主动|及时|先|再|统一|就|也|只|麻烦|"
+    r"帮我|替我|给我|跟我|向我|对我|,)*"
+    r"(?:[把将用以按向对给跟为替让]|提醒|发|推送|问|告诉|总结|汇报|列|写|整理|生成|统计|检查|回复|"
+    r"回答|通知|叫我|喊我"
+    r"|推荐|更新|播报|播放|念|读|翻译|备份|导出|发送|报告|提供|出|做|来|陪我|督促|监督|考我|教我)"
+)
+#: a person between the time and the verb: 每周一老板给我发清单
+_SOMEBODY = re.compile(
+    r"^(?:都|也|就|,)*(?:我|我们|咱们?|他们?|她们?|大家|老[板师妈爸公婆]|"
+    r"[爸妈爷奶哥姐弟妹叔舅姑伯]{1,2}|同事|经理|客户|领导|孩子|儿子"
+    r"|女儿|朋友|室友|秘书|助理|公司|学校|医生|房东|先生|太太)(?!(?:希望|想让|要求|需要|要|让|"
+    r"想请|请求)你)"
 )
 _ONCE = re.compile(
     r"这次|这回|这一次|本次|此次|今天(?!起|开始)|今晚|明天|暂时|这封|这条|这篇|这段|这道"
@@ -139,7 +164,7 @@ def _instructs(text: str, asked: bool, *, follows: bool) -> bool:
         return False
     if asked and not _POLITE_QUESTION.search(text):
         return False
-    plain = re.sub(r"从今天(?:起|开始)", "", text)
+    plain = re.sub(r"从今天(?:起|开始)|(?:问|提醒|告诉)我.*", "", text)
     if _ONCE.search(plain) and not re.search(_FROM_NOW, text):
         return False
     if follows and not re.search(rf"请|你|别|不要|勿|禁止|{_FROM_NOW}", text):
@@ -150,6 +175,13 @@ def _instructs(text: str, asked: bool, *, follows: bool) -> bool:
 def _standing(text: str) -> bool:
     if _ACTOR.match(text) or _SELF_ACTS.match(text):
         return False
+    recurring = _RECURRING.match(text)
+    if recurring and text[recurring.start() :].startswith(("每", "请每", "麻烦每")):
+        rest = text[recurring.end() :]
+        if _SOMEBODY.match(rest):
+            return False
+        if _BETWEEN.match(rest) and _TO_ME.search(text):
+            return True
     ban = _BAN.match(text)
     if ban and not re.search(r"[吗?]$", text):
         return True

@@ -50,6 +50,43 @@ _JOKE = re.compile(
     r"|说)*的?(?:那句?|这句?)?(?:话|说法)|^别当真|^(?:请)?(?:忘掉|忘了|忽略|无视|不用管"
     r"|别管)(?:我)?(?:刚才|刚刚|上面|前面|之前)(?:说|那|写|的|我)"
 )
+#: said of a thing that the speaker claimed before, these take the claim back
+_NOT_SO = re.compile(
+    r"(?<!不是)(?<!没)(?<!没有)(?<!没在)(?<!不)(?<!不会)(?<!没跟你)(?<!不是在)(?:(?:(?:跟|和)"
+    r"(?:你|大家))?开(?:个|了个)?玩笑|(?<![被受没])骗(?:你|大家|人)的?|逗你"
+    r"|[瞎胡乱](?:说|编)|(?:是|都是|全是)?(?:我)?编的|是(?:假|吹牛)的|吹牛的?$|不是真的|别当真|"
+    r"不算数?(?:了|$)|不作数|当我没说"
+    r"|(?:撤回|收回)|(?:别|不要)(?:相信|信)我?|(?:说|话|说法|那[句条])[^,]{0,6}作废"
+    r"|(?<!别)(?<!没)(?:忘掉|忘了|忘记)(?:我)?(?:刚才|刚刚|之前|上面)?[^,]{0,12}(?:说的?|那件事|"
+    r"这件事|的事|的话)"
+    r"|(?<!别)(?<!没)(?:忘掉|忘了|忘记)我(?:刚才|之前)?说|删(?:掉|除)?[^,]{0,10}(?:说的|记录|记忆|"
+    r"信息)"
+    r"|哪(?:里)?有什么)"
+)
+_IN_FACT_NOT = re.compile(
+    r"(?:其实|实际上|根本|压根|事实上|坦白说|老实说)(?:我)?(?:就|并|还|可)?(?:没有?|不)(?!过|仅|"
+    r"光|但|只)"
+)
+_ALL_BACK = re.compile(
+    r"^(?:请|我|麻烦)*(?:撤回|收回)(?:我|你)?(?:刚才|刚刚|上面|上一|之前|那|上)*(?:说的?)?(?:的)?"
+    r"(?:[那这上一]?[句条])?(?:话|消息|说法)?(?:吧|了)?$"
+    r"|^(?:我)?(?:刚才|刚刚|上面|前面|之前)(?:说)?的?(?:那些?|这些?)?[句]?(?:话)?(?:都|"
+    r"就)?当我没说(?:过)?(?:吧|了)?$"
+    r"|^(?:我)?(?:刚才|刚刚|之前|上面)?(?:说的?|那[句条]话?)?(?:全|都)?(?:是|都是|全是)(?:吹牛|"
+    r"瞎掰|扯淡|胡扯|骗人)的$"
+)
+
+
+#: what a speaker calls a claim: 养狗是骗你的
+_TOPICS = {
+    "has_pet": re.compile(
+        r"养[^,]{0,3}(?:猫|狗|宠物|鸟|兔|鱼|龟|仓鼠)|(?:那只|这只)?(?:猫|狗|宠物)的?(?:事|那)"
+    ),
+    "allergic_to": re.compile(r"过敏"),
+    "works_for": re.compile(r"工作的事|公司的事|换工作|上班的事"),
+    "lives_in": re.compile(r"搬家|住哪|住的地方|地址"),
+    "sibling_of": re.compile(r"(?:哥哥|弟弟|姐姐|妹妹)的?(?:事|那)"),
+}
 
 
 def slips(text: str) -> bool:
@@ -110,9 +147,12 @@ def read(
     that something was wrong.
     """
     speaker = discourse.speaker(message)
+    named = _about(sentence, speaker, discourse)
     for clause in clauses:
-        if _JOKE.search(clause.text):
-            return [ClaimRetracted(message, _about(sentence, speaker, discourse))]
+        if _JOKE.search(clause.text) or _ALL_BACK.search(clause.text):
+            return [ClaimRetracted(message, named)]
+        if named and (_NOT_SO.search(clause.text) or _IN_FACT_NOT.search(clause.text)):
+            return [ClaimRetracted(message, named)]
     right: str | None = None
     wrong: str | None = None
     for clause in clauses:
@@ -154,6 +194,8 @@ def _about(sentence: Sentence, speaker: str, discourse: Discourse) -> str | None
     text = sentence.whole.text
     for held in reversed(discourse.claims):
         named = folded(held.claim.object)
-        if held.state == "active" and same_name(held.claim.asserted_by, speaker) and named in text:
+        own = held.state == "active" and same_name(held.claim.asserted_by, speaker)
+        topic = _TOPICS.get(held.claim.predicate)
+        if own and (named in text or (topic is not None and topic.search(text))):
             return held.claim.object
     return None

@@ -70,7 +70,8 @@ _SPOT = re.compile(
 _NEARBY = re.compile(r"(?:的)?(?:附近|这边|那边|一带|周边|这里|那里|这儿|那儿|旁边|边上)$")
 _NO_PLACE = re.compile(
     r"[我你他她它谁哪什这那□￼␣]|[一二三四五六七八九十\d]+[楼层室号栋单天年晚周]|次$"
-    r"|^[一那这某][个座家所条]|^(?:公司|单位|办公室|医院|酒店|宾馆|旅馆|民宿|学校|宿舍|校外|校内|家里?|家中|老家"
+    r"|^[一那这某][个座家所条]|^(?:公司|单位|办公室|医院|酒店|宾馆|旅馆|民宿|学校|宿舍|校外|校内|"
+    r"家里?|家中|老家"
     r"|父母家|梦里|心里|隔壁|对面|楼[上下]|一起|同一.*|外面|外地|国外|海外|国内|乡下|农村"
     r"|城里|城市|市区|郊区|"
     r"房子|房间|里面|山上|海边|附近|市中心|.{0,3}大房子|云端|云上|过去|现在|当下|.*(?:时代"
@@ -100,6 +101,11 @@ def is_known(text: str) -> bool:
         return False
     rest = bare[len(first) :].removeprefix("市").removeprefix("省").removeprefix("的")
     return rest in _KNOWN or bool(rest and _ADMINISTRATIVE.fullmatch(rest))
+
+
+def is_town(text: str) -> bool:
+    """Whether `text` is a well-known place or ends like the name of one (乌有镇)."""
+    return is_known(text) or _ADMINISTRATIVE.fullmatch(text) is not None
 
 
 def place(words: str, text: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from pipelines.formation.chinese import (
+    answers,
     belongings,
     commitments,
     constraints,
@@ -19,10 +20,11 @@ from pipelines.formation.chinese import moods as mood
 from pipelines.formation.chinese.clauses import Sentence, sentences
 from pipelines.formation.chinese.folding import folded
 from pipelines.formation.chinese.lines import has_own_profile, own_lines
+from pipelines.formation.chinese.periods import find
 from pipelines.formation.chinese.persons import People, Subject
 from pipelines.formation.chinese.phrase import Phrase
 from pipelines.formation.chinese.statement import Statement, without_adverbs, without_connectives
-from pipelines.formation.dates_chinese import DatePhrase, Tense, find
+from pipelines.formation.dates_chinese import DatePhrase, Tense
 from pipelines.formation.discourse import Discourse
 from pipelines.formation.findings import ClaimStated, ConstraintGiven, Finding
 from pipelines.formation.masking import awaits_material
@@ -73,7 +75,8 @@ class _Reading:
         self.discourse = discourse
         self.speaker = discourse.speaker(index)
         self.at = discourse.at(index)
-        self.words = own_lines(conversation.messages[index].text, self.speaker)
+        said = answers.completed(conversation.messages[index].text, conversation, index)
+        self.words = own_lines(said, self.speaker)
         self.text = folded(self.words)
         self.people = People(discourse, index)
         self.diary = commitments.Diary(discourse, index)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pipelines.formation.chinese.phrase import Phrase
-from pipelines.formation.chinese.places import is_known, place
+from pipelines.formation.chinese.places import is_known, is_town, place
 from pipelines.formation.chinese.statement import Statement
 from pipelines.formation.findings import ClaimStated
 from pipelines.formation.proposal import Change, Stance
@@ -22,6 +22,15 @@ _LIVES = re.compile(
 _LIVES_AT = re.compile(
     rf"^(?:家)?在(?P<place>[^,]{{2,20}}?)(?:居住|定居|生活|安家|安了家|落户|落脚|住|扎根)"
     rf"(?:着|下来|下)?(?:了?{_FOR_YEARS}了|了)?$"
+)
+#: 在湖州工作生活: who works and lives there
+_DO = r"(?:工作|学习|上班|上学|读书|求学|打拼|奋斗|创业|发展|打工|生活|居住|定居|安家|住)"
+_LIVES_AND_WORKS = re.compile(
+    rf"^(?:家)?在(?P<place>[^,]{{2,14}}?)(?=(?:工作|学习|上班|上学|读书|求学|打拼|奋斗|创业|发展|"
+    rf"打工)?(?:和|与|、|并|及|兼|,)?"
+    rf"(?:生活|居住|定居|安家|住))(?P<acts>{_DO}(?:(?:和|与|、|并且?|及|兼|,)?{_DO}){{1,2}}|"
+    rf"安家立业|成家立业)"
+    rf"(?:着|下来)?(?:了?{_FOR_YEARS}了?|了)?$"
 )
 _MOVED = re.compile(
     r"^(?:从(?P<old>[^,]{2,12}?))?(?:全家|举家|一家人?)?(?:搬家到|搬到|搬去|搬来|搬进|搬回"
@@ -85,7 +94,12 @@ def read(s: Statement) -> list[ClaimStated]:
                 )
             ]
         return [s.claim("lives_in", where, "Place", "reject")]
-    match = _LIVES.match(core.text) or _LIVES_AT.match(core.text) or _HOME.match(core.text)
+    match = (
+        _LIVES_AND_WORKS.match(core.text)
+        or _LIVES.match(core.text)
+        or _LIVES_AT.match(core.text)
+        or _HOME.match(core.text)
+    )
     if not match or s.ahead() or (s.dated() and not _this_year(s)):
         return []
     where = _place(core, match, "place")
@@ -93,6 +107,8 @@ def read(s: Statement) -> list[ClaimStated]:
         return []
     if match.re is _LIVES and match["bare"] is not None and not is_known(match["place"]):
         return []
+    if match.re is _LIVES_AND_WORKS and not is_town(match["place"]):
+        return []  # 在腾讯工作生活: an employer
     change: Change | None = "world_change" if s.now or s.since() else None
     return [s.claim("lives_in", where, "Place", valid_from=s.since(), change=change)]
 

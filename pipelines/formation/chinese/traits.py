@@ -364,6 +364,9 @@ def _nickname(
     name, text = phrase.said(match, group), match[group]
     if not name or name == subject or _NO_NICKNAME.search(text):
         return []
+    mixed = re.fullmatch(r"[㐀-鿿]{1,3}[A-Za-z]{1,2}|[A-Za-z]{1,12}[㐀-鿿]{1,2}", text)
+    if mixed and mixed[0][0] in "老小阿大" + mixed[0][0].upper():
+        return [s.claim("also_known_as", name, "string", subject=subject)]
     if re.search(r"[㐀-鿿]", text) and (
         len(text) > 5 or name_end(text, 0, loose=True) != len(text)
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeGuard
 
 from pipelines.formation.discourse import Discourse
 from pipelines.formation.english import (
@@ -21,7 +22,7 @@ from pipelines.formation.english import (
 from pipelines.formation.english.clauses import clauses_of
 from pipelines.formation.english.names import persons_in
 from pipelines.formation.english.sentences import Sentence, read_frame
-from pipelines.formation.findings import ClaimStated, Finding
+from pipelines.formation.findings import ClaimRetracted, ClaimStated, Finding
 from pipelines.formation.proposal import Conversation
 
 #: hours after which a game of roles counts as over
@@ -56,7 +57,9 @@ def read(conversation: Conversation, index: int, memory: Discourse) -> list[Find
     for sentence in frame.sentences:
         for name, gender in persons_in(sentence.text) if message.role == "user" else []:
             memory.mention(name, index, gender)
-        found.extend(_read_sentence(sentence, index, memory, assistant=message.role == "assistant"))
+        assistant = message.role == "assistant"
+        fresh = [f for f in found if isinstance(f, ClaimStated)]
+        found.extend(_read_sentence(sentence, index, memory, fresh, assistant=assistant))
     return found
 
 
@@ -71,7 +74,9 @@ def _in_play(conversation: Conversation, index: int, memory: Discourse, *, ends:
     return True
 
 
-def _read_sentence(s: Sentence, index: int, memory: Discourse, *, assistant: bool) -> list[Finding]:
+def _read_sentence(
+    s: Sentence, index: int, memory: Discourse, fresh: list[ClaimStated], *, assistant: bool
+) -> list[Finding]:
     found: list[Finding] = []
     if assistant:
         if s.stated:
@@ -92,8 +97,20 @@ def _read_sentence(s: Sentence, index: int, memory: Discourse, *, assistant: boo
             promises.extend(commitments.read(clause, s, memory))
     claims = _as_corrections(s, claims, index, memory)
     claims.extend(corrections.afterthought(s, index, claims))
-    put_right = corrections.read(s, index, memory, whole_claims=bool(claims or promises))
+    put_right = corrections.read(
+        s, index, memory, whole_claims=bool(claims or promises), fresh=fresh
+    )
+    if any(isinstance(f, ClaimRetracted) for f in put_right):
+        gone = [f.about for f in put_right if isinstance(f, ClaimRetracted)]
+        claims = [f for f in claims if not (_supports(f) and f.object in gone)]
+        return reminded + standing + put_right + claims + promises
+    if corrections.in_jest(s):
+        claims = [f for f in claims if not _supports(f)]
     return reminded + standing + claims + put_right + promises
+
+
+def _supports(f: Finding) -> TypeGuard[ClaimStated]:
+    return isinstance(f, ClaimStated) and f.stance == "support"
 
 
 def _as_corrections(

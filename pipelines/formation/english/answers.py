@@ -48,17 +48,24 @@ _ASKED: tuple[tuple[regex.Pattern[str], str, str], ...] = tuple(
 )
 #: a choice that is offered -> the sentence that the chosen side completes
 _OFFERED: tuple[tuple[regex.Pattern[str], str], ...] = tuple(
-    (regex.compile(rf"(?i)(?:^|[,.;:!?—-] ?|\b(?:and|so|but|now|tell me|aide) ){question}"), sentence)
+    (
+        regex.compile(rf"(?i)(?:^|[,.;:!?—-] ?|\b(?:and|so|but|now|tell me|aide) ){question}"),
+        sentence,
+    )
     for question, sentence in (
         (
             r"(?:(?:which|what) (?:do|would) you (?:prefer|like (?:better|more|best))|"
             r"do you (?:generally |usually |normally |mostly )?(?:prefer|like|favour|favor)|"
-            r"(?:what's|what is|which is) your (?:favourite|preference)|would you (?:generally |usually )?(?:rather|prefer)"
+            r"(?:what's|what is|which is) your (?:favourite|preference)|would you (?:generally |"
+            r"usually )?(?:rather|prefer)"
             r"(?: have| take| sit (?:at|in|by)| drink| eat)?)[,: ]+(?P<options>.+)",
             "I prefer {}",
         ),
-        (r"(?:do|are) you (?:now |currently )?(?:live|living|based|at home) (?P<options>(?:in|at) .+)",
-         "I live in {}"),
+        (
+            r"(?:do|are) you (?:now |currently )?(?:live|living|based|at home) (?P<options>(?:in|"
+            r"at) .+)",
+            "I live in {}",
+        ),
         (r"do you (?:now |currently )?work (?P<options>(?:for|at|with) .+)", "I work for {}"),
         (r"are you (?:working|employed) (?P<options>(?:for|at|with|by) .+)", "I work for {}"),
         (r"are you (?P<options>an? .+ or an? .+|vegan or .+|vegetarian or .+)", "I am {}"),

@@ -45,7 +45,8 @@ _START = regex.compile(
     r"takes|makes|gets|sends|goes|"
     rf"needs|wants|knows|plays|runs|cooks|buys|calls|drives)\b"
     rf"|(?:the|a|an) \w+ (?:is|was|are|were|has|have)\b"
-    r"|(?:everyone|everybody|people|friends|they)(?: \w+){0,3}? (?:calls?|knows?) (?:me|him|her)\b)",
+    r"|(?:everyone|everybody|people|friends|they)(?: \w+){0,3}? (?:calls?|knows?) (?:me|him|"
+    r"her)\b)",
     regex.I,
 )
 _CUT = regex.compile(
@@ -98,7 +99,8 @@ _DATE_OPENING = regex.compile(
 )
 #: "For long trips I prefer …": when or for what a taste holds; a single occasion is none
 _FRONTED = regex.compile(
-    r"(?i)^(?!.{0,50}\b(?:this|that|today|tonight|tomorrow|yesterday|once|past|childhood|youth|dreams?|"
+    r"(?i)^(?!.{0,50}\b(?:this|that|today|tonight|tomorrow|yesterday|once|past|childhood|youth|"
+    r"dreams?|"
     r"theory|book|novel|story|game|film|ago|was|were)\b)"
     r"(?:for|on|in|at|with|during|after|before|between|over|when|whenever|while|given|as|to)\s"
     r"(?!if\b|it\b)[^,;:()]{2,50}?,? "

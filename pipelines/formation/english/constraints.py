@@ -98,6 +98,64 @@ _ANSWERS = regex.compile(
     r"bullet points|jargon|small talk|spoilers)(?: in your (?:answers|replies|messages)|"
     r",? please|$)) ?(?P<rest>.*)"
 )
+#: what recurs: "every Monday morning", "on Mondays", "once a week", "at the end of each month"
+_UNIT = (
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|day|week|weekday|weekend|month|quarter|year|"
+    r"hour|"
+    r"morning|evening|afternoon|night|lunchtime|noon|workday|working day|fortnight)"
+)
+_RECURRING = (
+    rf"(?:(?:every|each) (?:other |second |third |single |\d+ |two |three |four )?{_UNIT}s?"
+    rf"(?: (?:and|or) {_UNIT})?(?: (?:morning|afternoon|evening|night|noon|lunchtime))?"
+    r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)days(?: (?:and|or) (?:mon|tues|wednes|thurs|fri|"
+    r"satur|sun)days)?|(?:once|twice|three times) (?:a|every|each|per) (?:day|week|month|quarter|"
+    r"year)"
+    r"|daily|weekly|monthly|(?:on|at|by) the (?:first|last|end|start|beginning|\d+(?:st|nd|rd|th))"
+    rf"(?: (?:day|{_UNIT}))? of (?:each|every) (?:week|month|quarter|year)"
+    r"|(?:before|after) (?:every|each) [\w' -]{2,30}?)"
+)
+_CLOCK_WORDS = (
+    r"(?:,? (?:at|by|around|before|after|from) (?:\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\.?)?|noon|"
+    r"midnight|breakfast|lunch|dinner|work|(?:one|two|three|four|five|six|seven|eight|nine|ten|"
+    r"eleven|"
+    r"twelve)(?: o'clock)?)(?: sharp)?)?"
+)
+#: what an assistant can be told to do again and again
+_ERRAND = (
+    r"(?:send|give|tell|show|email|e-mail|mail|message|text|ping|notify|remind|ask|wake|warn|alert|"
+    r"summari[sz]e|list|check|report|post|update|prepare|draft|compile|review|brief|quiz|fetch|"
+    r"collect|"
+    r"generate|write|back up|forward|share|read me|call me|suggest|recommend|provide|produce|"
+    r"create|"
+    r"make me|put together|let me know|run|look up|propose|plan|pick|forward|print|export)"
+)
+_ORDER_OPENING = (
+    r"(?:(?:please|kindly|also|and|so|ok|okay|hey|hi|hello|aide|could you|can you|would you|will "
+    r"you|"
+    r"i want you to|i need you to|i would like you to|you should|you must|you are to|always|just|"
+    r"do)"
+    r"[, ]+)*"
+)
+_RECURS_FIRST = regex.compile(
+    rf"(?i)^{_ORDER_OPENING}{_RECURRING}{_CLOCK_WORDS}[,:]? {_ORDER_OPENING}"
+    rf"(?P<verb>{_ERRAND})\b(?P<rest> .+)"
+)
+_RECURS_LAST = regex.compile(
+    rf"(?i)^{_ORDER_OPENING}(?P<verb>{_ERRAND})\b(?P<rest> .*?\b{_RECURRING}\b.*)"
+)
+#: what is good for everybody to do every day is an order to nobody
+_EVERYBODY = regex.compile(
+    r"(?i)\b(?:yourself|your (?:family|friends|kids|teeth|heart|parents|mum|mom|dad|loved ones)|"
+    r"someone|"
+    r"somebody|thanks|gratitude|a hug|hugs|i|we|he|she|they)\b"
+)
+_FOR_ME = regex.compile(r"(?i)\b(?:me|us|my|our)\b")
+_OWN_HABIT = regex.compile(
+    r"(?i)[,;–—-] ?(?:that's|that is|this is|it's|it is) (?:just |simply )?(?:me|my \w+|how i|"
+    r"what i|"
+    r"why i|the way i|our \w+)\b|\bmyself\b|, (?:i do|we do|me)$"
+    rf"|^(?:always|never) (?!(?:please |ever |again )?{_STYLE}\b)\w+\b.*\b(?:always|never)\b"
+)
 _STANDING_WORD = regex.compile(
     r"(?i)\b(?:always|never|ever|every|each|from now on|in (?:the )?future|going forward|"
     r"at all times|whenever|any ?time|by default|only|all|without exception|again)\b"
@@ -195,9 +253,12 @@ def read(s: Sentence, message: int, memory: Discourse) -> list[Finding]:
             r"(?i)\b(?:always|never|from now on)\b", text
         ):
             return []
-    if _ONCE.search(text) or _SAYINGS.search(text) or text.strip() == "\ufffc":
+    if _OWN_HABIT.search(text) or text.strip() == "\ufffc":
         return []
-    if not _standing(text, memory):
+    recurs = _recurs(text, memory)
+    if not recurs and (_ONCE.search(text) or _SAYINGS.search(text)):
+        return []
+    if not (recurs or _standing(text, memory)):
         return []
     found: list[Finding] = []
     tongue = _TONGUE.search(text)
@@ -214,6 +275,14 @@ def read(s: Sentence, message: int, memory: Discourse) -> list[Finding]:
     )
     found.append(ConstraintGiven(given.rstrip(), message))
     return found
+
+
+def _recurs(text: str, memory: Discourse) -> bool:
+    """Whether the text orders the assistant to do something again and again."""
+    m = _RECURS_FIRST.match(text) or _RECURS_LAST.match(text)
+    if m is None or _EVERYBODY.search(m["rest"]) or _humans_only(memory):
+        return False
+    return _FOR_ME.search(m["rest"]) is not None or m.re is _RECURS_FIRST
 
 
 def _standing(text: str, memory: Discourse) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import regex
 
 from pipelines.formation.dates_english import find_date
@@ -17,6 +19,7 @@ from pipelines.formation.findings import (
     Finding,
 )
 from pipelines.formation.lexicon import DIETS, LANGUAGES, OCCUPATIONS, TIME_ZONES
+from pipelines.formation.likeness import names_part_of, same_name
 
 #: words with which a speaker owns up to having said something wrong
 CUE = regex.compile(
@@ -78,27 +81,89 @@ _ONE = (
         r"^\*(?P<right>\p{L}[^,;.:!?*]{1,40})\*?$|^(?P<right>\p{Lu}[^,;.:!?* ]{1,40})\*$"
     ),
 )
+#: "that about the van", "the bit with the boat", "what I told you about my job"
+_SAID = (
+    r"(?:(?:that|this|it|none of (?:that|it|this)|all (?:of )?(?:that|this)|everything i (?:just "
+    r")?said|"
+    r"what i (?:just )?(?:said|wrote|told (?:you|everyone|everybody))|"
+    r"(?:the|that|this|my) (?:thing|bit|part|line|story|claim|comment|remark|sentence|message|one|"
+    r"joke))"
+    r"(?: (?:earlier|before|above|just now))?(?: (?:about|with|on|regarding|concerning|where|that|"
+    r"of) .{2,60}?)?|"
+    r"(?:the|that|this|my) (?P<thing>[\w' -]{2,40}?)(?: (?:thing|bit|part|story|line|claim|"
+    r"comment|business|"
+    r"remark|stuff))?|that)"
+)
+_UNTRUE = (
+    r"(?:(?:was|is|were) (?:(?:just|only|of course|all|actually|totally|completely|really|"
+    r"obviously|"
+    r"simply) )*(?:a (?:bad |silly |stupid )?joke|a lie|not true|untrue|not serious|not real|"
+    r"false|nonsense|"
+    r"made[- ]up|invented|a prank|a test|rubbish|not meant seriously|an april fool|in jest|fiction|"
+    r"bullshit|me (?:joking|kidding|teasing))\b(?! (?:to me|for)\b)"
+    r"|(?:was|is) (?:just |only |of course |all |actually )?wrong\b(?! of\b))"
+)
+_TO_FORGET = r"(?:forget|ignore|disregard|delete|erase|discard|scratch|strike|remove|drop|unsay|"
+_TO_FORGET = r"cancel)(?: about)?"
+_KIDDING = (
+    r"(?:kidding|joking|pulling your leg|teasing|messing with you|winding you up|fooling around)"
+)
 _RETRACT = regex.compile(
-    r"(?i)^(?:(?:oh|ah|ok|okay|no|wait|sorry|haha|lol|and|but|well|actually|hm+|please|"
-    r"relax)[,.! ]+)*(?:scratch that|strike that|forget (?:that|what i (?:just )?(?:said|"
-    r"wrote|told you)|my last message|i said that)|(?:just|only) (?:kidding|joking)|jk\b|"
-    r"i (?:was|am) (?:just |only )?(?:kidding|joking|pulling your leg|teasing|"
-    r"messing with you|being silly|lying|making that up)|"
-    r"(?:that|what i said|it|the (?:thing|bit|part|line|story)|what i wrote)(?: (?:about|"
-    r"with|on|regarding) .{2,60}?)? (?:was|is) (?:just |only |of course |all |"
-    r"actually )?(?:a joke|a lie|not true|untrue|not serious|false|nonsense|wrong|made up|"
-    r"a prank|a test|rubbish|not meant seriously|an april fool|in jest)|"
-    r"the (?P<thing>[\w' -]{2,40}?) (?:thing|bit|part|story|line|claim|comment) (?:was|"
-    r"is) (?:just |only |of course )?(?:a joke|not true|untrue|a lie|made up|nonsense|"
-    r"false)|(?:ignore|disregard|delete|erase|discard) (?:that|what i (?:just )?(?:said|"
-    r"wrote|told you)|my (?:last|previous) (?:message|line|remark|statement))|"
-    r"i take (?:that|it|this|back)|i (?:did not|do not) (?:really |actually )?mean (?:that|"
-    r"it|what)|never mind what i said|i made (?:that|it) up|not really|that is not true|"
-    r"take that back|i lied)\b(?P<rest>.*)"
+    r"(?i)^(?:(?:oh|ah|ok|okay|no|wait|sorry|haha|ha|lol|and|but|well|actually|hm+|please|just|"
+    r"relax|fine|alright|right|you can|could you|can you|so|hey|honestly|truth is|anyway)[,.! "
+    r"]+)*(?:"
+    r"(?:scratch|strike|unsay) that\b"
+    rf"|{_TO_FORGET} (?:that|this|what i (?:just )?(?:said|wrote|told you)|everything i said|"
+    r"my (?:last|previous) (?:message|line|remark|statement)|i said (?:that|anything)|"
+    r"(?:the|that|my) (?:thing|bit|part|line|story|claim|comment|remark) (?:about|with|on)|"
+    r"(?:the|that|my) [\w' -]{2,30} (?:thing|bit|part|story|line|claim|comment|business|stuff))\b"
+    rf"|{_TO_FORGET} (?:the|that|my) (?P<named>[\w' -]{{2,40}}?)(?: from my profile| again)?$"
+    rf"|(?:just |only |i (?:was|am) (?:just |only |obviously )?|was (?:just |only )?){_KIDDING}\b"
+    rf"|{_KIDDING}(?= about\b|$|[.,!])|jk\b"
+    r"|i (?:was|am) (?:just |only )?(?:being silly|lying|making (?:that|it|this) up|not serious)\b"
+    rf"|{_SAID} {_UNTRUE}"
+    r"|i (?:hereby )?(?:withdraw|retract|unsay) (?:that|it|this|what i said|my (?:claim|statement|"
+    r"remark))\b"
+    r"|(?:i )?take (?:(?:that|it|this|all (?:of )?that) )?back\b"
+    r"|i (?:did not|do not) (?:really |actually )?mean (?:that|it|what)\b"
+    r"|never mind what i said\b|i should not have said that\b"
+    r"|i (?:just |only )?(?:made|make) (?:up\b|(?:that|it|this|all|the)\b(?=.*\bup\b))"
+    r"|(?:wait|ha|haha|actually|oh|sorry)[, ]+no[, ]+i (?:do|am|have) not$"
+    r"|none of (?:that|it|this|what i said) (?:is|was) (?:true|real|serious|meant)"
+    r"|(?:that|it) is not true\b|it is not (?:actually |really )?true that\b|not really$|i lied\b"
+    r"|(?:please )?do not (?:take|believe) (?:the|that|what i said|my)\b(?=.*\b(?:serious|said|"
+    r"thing)|$)"
+    r"|there is no (?P<no>[\w' -]{2,30}?)(?: at all)?$"
+    r")(?P<rest>.*)"
 )
 _ABOUT = regex.compile(
-    r"(?i)\b(?:about|regarding|concerning|on|with) (?P<about>(?:the |my |that )?[\w' -]{2,60})"
+    r"(?i)\b(?:about|regarding|concerning|on|with|that(?= (?:i|my|we)\b)) "
+    r"(?P<about>(?:the |my |that |having |owning |being )?[\w' -]{2,60})"
 )
+#: what a speaker calls a claim -> words of its predicate, for "forget what I said about my job"
+_TOPICS = {
+    "works for": "job|work|employer|company|working|boss",
+    "works as": "job|profession|occupation|trade|working",
+    "lives in": "home|town|city|address|living|live|moving|move|moved|flat|house",
+    "allergic to": "allergy|allergies|allergic",
+    "follows diet": "diet|vegan|vegetarian|eating",
+    "has pet": "pet|pets|dog|cat|dogs|cats|animal|animals|puppy|kitten|horse|parrot|rabbit|hamster",
+    "speaks": "language|languages|speaking|speak|tongue",
+    "sibling of": "sister|brother|sisters|brothers|siblings|twin",
+    "parent of": "son|daughter|child|children|kids|kid|baby",
+    "partner of": "wife|husband|partner|girlfriend|boyfriend|marriage|fiancé|fiancée",
+    "born on": "birthday|birth",
+    "studies at": "studies|university|degree|studying|school|college",
+    "also known as": "nickname|name",
+    "interested in": "hobby|hobbies|interest|interests",
+    "member of": "club|membership|choir|band|team",
+    "time zone": "zone",
+    "reports to": "boss|manager",
+}
+_TOPIC_OF: dict[str, list[str]] = {}
+for _predicate, _words in _TOPICS.items():
+    for _word in _words.split("|"):
+        _TOPIC_OF.setdefault(_word, []).append(_predicate.replace(" ", "_"))
 
 
 #: predicates of which a person has one value: a second one said after "sorry" replaces the first
@@ -240,11 +305,18 @@ _NO_VALUE = regex.compile(
 )
 
 
-def read(s: Sentence, message: int, memory: Discourse, *, whole_claims: bool) -> list[Finding]:
+def read(
+    s: Sentence,
+    message: int,
+    memory: Discourse,
+    *,
+    whole_claims: bool,
+    fresh: Sequence[ClaimStated] = (),
+) -> list[Finding]:
     """Elliptical corrections and retractions in a sentence.
 
     `whole_claims` is True when the sentence also states a fact in full: then only what is taken
-    back is looked for.
+    back is looked for. `fresh` are the claims of the sentences before in the same message.
     """
     if s.question:
         return []
@@ -252,8 +324,9 @@ def read(s: Sentence, message: int, memory: Discourse, *, whole_claims: bool) ->
     speaker, at = memory.speaker(message), memory.at(message)
     held = [h for h in memory.claims if h.state == "active" and h.claim.asserted_by == speaker]
     pending = [h for h in memory.open_commitments(speaker) if not h.known]
-    if not held and not pending:
+    if not held and not pending and not fresh:
         return []
+    objects = [*(h.claim.object for h in held), *(f.object for f in fresh)]
     starred = s.spoken.startswith("*") or s.spoken.rstrip(".!").endswith("*")
     cued = (
         CUE.match(text) is not None
@@ -282,7 +355,8 @@ def read(s: Sentence, message: int, memory: Discourse, *, whole_claims: bool) ->
                     moved = _moved(pending, held, right, message, memory)
                     if moved:
                         return moved
-                    return [ClaimCorrected(right, message, wrong, by_date)]
+                    if any(names_part_of(wrong, one) for one in objects):
+                        return [ClaimCorrected(right, message, wrong, by_date)]
         if cued:
             spoken = s.spoken.strip(" .!?") if starred else text
             for pattern in _ONE:
@@ -298,17 +372,81 @@ def read(s: Sentence, message: int, memory: Discourse, *, whole_claims: bool) ->
                         continue
                     moved = _moved(pending, held, right, message, memory)
                     return moved or [ClaimCorrected(right, message, None, by_date)]
-    if m := _RETRACT.match(text):
-        about = _ABOUT.search(text)
-        if about is None and not any(h.claim.message >= 0 for h in held):
-            return []
-        words = about["about"] if about else m["thing"]
+    said = [(h.claim.predicate, h.claim.object) for h in held]
+    recent = [(h.claim.predicate, h.claim.object) for h in memory.own_claims(speaker, message)]
+    others = [
+        (h.claim.predicate, h.claim.object)
+        for h in held
+        if not same_name(h.claim.subject, speaker) and _names(text, h.claim.subject)
+    ]
+    said = others or said
+    now = [(f.predicate, f.object) for f in fresh]
+    return _taken_back(text, message, [*said, *now], [*recent, *now], others)
+
+
+def in_jest(s: Sentence) -> bool:
+    """Whether a sentence takes its own claim back at its end: "I own a castle, just kidding"."""
+    pieces = [p for p in _PIECE.split(s.text) if p]
+    return len(pieces) > 1 and _RETRACT.match(pieces[-1]) is not None
+
+
+_PIECE = regex.compile(r"\s*(?:[,;:]|\s[-–—]\s|—)\s*")
+#: "the castle is a joke, so draughty": an opinion on a thing, not on what was said of it
+_OPINION = regex.compile(
+    r"(?i)^(?:the|my|this|that) [\w' -]{2,40}? is (?:such |just )?(?:a|an) joke\b"
+)
+
+
+def _taken_back(
+    text: str,
+    message: int,
+    said: list[tuple[str, str]],
+    recent: list[tuple[str, str]],
+    others: list[tuple[str, str]],
+) -> list[Finding]:
+    """What a sentence takes back of the speaker's earlier claims (predicate, object).
+
+    `recent` are those of the last message, `others` those about another person whom it names.
+    """
+    pieces = [p for p in _PIECE.split(text) if p][:6]
+    for place, piece in enumerate(pieces):
+        m = _RETRACT.match(piece)
+        if m is None or _OPINION.match(piece):
+            continue
+        groups = m.groupdict()
+        named = dict.fromkeys(name for _, name in said if _names(text, name))
+        named = named or dict.fromkeys(name for _, name in others)
+        if named:
+            return [ClaimRetracted(message, one) for one in named]
+        about = _ABOUT.search(piece, max(m.start("rest") - 60, 0))
+        words = about["about"] if about else groups["thing"] or groups["named"] or groups["no"]
         if words is not None and regex.fullmatch(
-            r"(?i)(?:that|it|this|all|you|purpose)", words.strip()
+            r"(?i)(?:that|it|this|all|you|purpose|my own|what i said|last message|previous "
+            r"message)",
+            words.strip(),
         ):
             words = None
-        return [ClaimRetracted(message, words)]
+        if words is not None:
+            topics = {p for w in words.lower().split() for p in _TOPIC_OF.get(w, ())}
+            fitting = dict.fromkeys(name for predicate, name in said if predicate in topics)
+            if fitting:
+                return [ClaimRetracted(message, one) for one in fitting]
+            if groups["named"] or groups["no"] or groups["thing"]:
+                continue  # something else is meant
+            return [ClaimRetracted(message, words)]
+        return [ClaimRetracted(message)] if recent else []
     return []
+
+
+def _names(text: str, object_: str) -> bool:
+    """Whether a sentence names the object of a claim, or its last word ("the Acme thing")."""
+    low, name = text.lower(), object_.lower()
+    if any(tag == object_ and regex.search(rf"\b{word}\b", low) for word, tag in LANGUAGES.items()):
+        return True
+    for words in (name, name.split()[-1], name.split()[0]):
+        if len(words) > 2 and regex.search(rf"(?<!\w){regex.escape(words)}(?:s|es)?(?!\w)", low):
+            return True
+    return len(name) <= 2 and regex.search(rf"(?<!\w){regex.escape(name)}(?!\w)", low) is not None
 
 
 def _moved(pending: list, held: list, right: str, message: int, memory: Discourse) -> list[Finding]:  # type: ignore[type-arg]

@@ -34,7 +34,8 @@ _CALLED = regex.compile(
     r"colleagues|folks|you can|you may|you could|please|just|feel free to|the team|"
     r"my mates|at home they|at work they|"
     r"all|some people|the kids|my kids|my students) )*(?:also |just |usually |all |always |"
-    r"normally |simply )*(?:calls?|(?:(?<=have )|(?<=has )|(?<=always ))called) me (?:by the name |by )?"
+    r"normally |simply )*(?:calls?|(?:(?<=have )|(?<=has )|(?<=always ))called) me (?:by the name "
+    r"|by )?"
     rf"(?-i:(?P<name>{NAME}))(?P<rest>$|[,.!;]| (?:for short|by|please|instead|at home|"
     r"at work|though|too|and|not|from now|since|everyone|if you)\b.*)"
 )
@@ -44,20 +45,23 @@ _NAME_FIRST = regex.compile(
 )
 _KNOWN_AS = regex.compile(
     r"(?i)^(?:(?:most )?(?:people|friends|everyone|everybody|colleagues|they|folks)|my \p{L}+)"
-    r"(?: (?:at|in) \p{L}+)?(?: (?:mostly|all|usually|mainly|only|better))* knows? me (?:better )?as "
+    r"(?: (?:at|in) \p{L}+)?(?: (?:mostly|all|usually|mainly|only|better))* knows? me (?:better "
+    r")?as "
     rf"(?-i:(?P<name>{NAME}))(?=$|[,.!;]| (?:at|in|though|too)\b)"
 )
 _FOR_SHORT = regex.compile(
     rf"^(?:(?i:call me|it is|that is|just|or|or just) )?(?P<name>{NAME}) (?i:for short)\b"
 )
 _CALLS_OTHER = regex.compile(
-    rf"(?i)^(?:we|i|everyone|everybody|people|they|friends|all|the family)(?: (?:all|always|usually|"
+    r"(?i)^(?:we|i|everyone|everybody|people|they|friends|all|the family)(?: (?:all|always|"
+    rf"usually|"
     rf"just|mostly))* calls? (?:my|our) (?:\w+ ){{0,2}}?(?P<kin>{KIN}) "
     r"(?-i:(?P<one>\p{Lu}[\p{L}-]+)) (?-i:(?P<name>\p{Lu}[\p{L}-]+))(?=$|[,.!;])"
 )
 _CALLS_PRONOUN = regex.compile(
     r"(?i)^(?:we|everyone|everybody|people|they|friends|all|the family|my family|i)"
-    rf"(?: (?:all|always|usually|just|mostly))* calls? (?P<who>him|her) (?-i:(?P<name>{NAME}))(?=$|[,.!;])"
+    rf"(?: (?:all|always|usually|just|mostly))* calls? (?P<who>him|her) (?-i:(?P<name>{NAME}))"
+    rf"(?=$|[,.!;])"
 )
 _GOES_BY = regex.compile(
     r"(?i)^(?:go(?:es)? by|(?:am|is) (?:also |better |usually |often )?(?:known as|called|"
@@ -221,7 +225,12 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
         elif m := _CALLS_PRONOUN.match(text):
             gender: Gender = "m" if m["who"].lower() == "him" else "f"
             called = memory.antecedent(c.message, gender, besides=m["name"])
-            if called and not called.startswith("?") and is_name(m["name"]) and not same_name(called, m["name"]):
+            if (
+                called
+                and not called.startswith("?")
+                and is_name(m["name"])
+                and not same_name(called, m["name"])
+            ):
                 state(called, "also_known_as", m["name"])
         elif c.subjects and (m := _GOES_BY.match(verb)):
             name = m["name"]

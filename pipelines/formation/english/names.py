@@ -111,7 +111,9 @@ _MALE = word_set(
     "walter werner wiktor will william wolfgang xavier yusuf zoltan"
 )
 
-_MENTION = regex.compile(rf"(?<![\p{{L}}\p{{N}}.'’-])(?:(?P<before>\p{{Ll}}+) )?(?P<name>{_LATIN_NAME})")
+_MENTION = regex.compile(
+    rf"(?<![\p{{L}}\p{{N}}.'’-])(?:(?P<before>\p{{Ll}}+) )?(?P<name>{_LATIN_NAME})"
+)
 _HAN = regex.compile(r"[㐀-鿿]")
 _NOT_BEFORE = word_set("in at from near of on to into by the a an for since until")
 _UNNAMED = regex.compile(

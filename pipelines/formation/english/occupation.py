@@ -121,12 +121,11 @@ _IN_CLUB = regex.compile(
     rf"(?P<org>(?:[\w'’-]+ ){{0,4}}?(?P<noun>{'|'.join(sorted(CLUB_NOUNS))}))\b(?P<rest>.*)"
 )
 _DEGREE = (
-    r"(?:ph\.?d\.?|doctorate|doctoral|master'?s?|bachelor'?s?|mba|msc|bsc|ba|ma|llb|llm|mphil|dphil|"
+    r"(?:ph\.?d\.?|doctorate|doctoral|master'?s?|bachelor'?s?|mba|msc|bsc|ba|ma|llb|llm|mphil|"
+    r"dphil|"
     r"diploma|apprenticeship|degree|foundation year|a-levels?|undergrad(?:uate)?|postgrad(?:uate)?)"
 )
-_NTH = (
-    r"(?:\d(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|final|last|penultimate)"
-)
+_NTH = r"(?:\d(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|final|last|penultimate)"
 _LEARNER = (
     r"(?:student|undergrad(?:uate)?|postgrad(?:uate)?|freshman|fresher|sophomore|junior|senior|"
     rf"{_NTH}[- ]year|(?:phd|doctoral|master'?s?) (?:candidate|researcher)|pupil|trainee teacher)"

@@ -17,7 +17,8 @@ _LIKES = regex.compile(
     r"real|total) )?fans? of|(?:am|is) (?:very )?"
     r"(?:fond of|partial to|crazy about|mad about|nuts about)|(?:have|has) (?:a soft spot|"
     r"a weakness|a preference) for|have always (?:loved|liked|enjoyed|preferred)|"
-    r"would prefer|would (?:much |always )?rather (?:have|take|eat|drink|use|get|ride|wear|choose|order)|"
+    r"would prefer|would (?:much |always )?rather (?:have|take|eat|drink|use|get|ride|wear|choose|"
+    r"order)|"
     r"would much prefer) (?P<what>.+)"
 )
 _DISLIKES = regex.compile(

@@ -86,18 +86,23 @@ _PASSING = regex.compile(
 )
 #: "i live in new york", by somebody who writes without capitals
 _LOWER_LIVES = regex.compile(
-    r"^(?P<verb>live|am living|am based|is based|lives) in (?P<place>(?:(?:new|san|santa|los|las|el|la|"
-    r"le|den|cape|fort|port|north|south|east|west|saint|sao|são|rio|hong|kuala|buenos|tel|salt|st) )?"
+    r"^(?P<verb>live|am living|am based|is based|lives) in (?P<place>(?:(?:new|san|santa|los|las|"
+    r"el|la|"
+    r"le|den|cape|fort|port|north|south|east|west|saint|sao|são|rio|hong|kuala|buenos|tel|salt|"
+    r"st) )?"
     r"[a-z]{4,})(?P<rest>)$"
 )
 #: what people live in besides places
 _NO_HOMES = word_set(
-    "house houses flat flats apartment apartments city cities town towns village villages cottage fear "
+    "house houses flat flats apartment apartments city cities town towns village villages cottage "
+    "fear "
     "peace hope style place places hell past future country dorm dorms basement near same building "
-    "denial poverty pain luxury squalor comfort chaos misery isolation exile hiding harmony silence "
+    "denial poverty pain luxury squalor comfort chaos misery isolation exile hiding harmony "
+    "silence "
     "darkness shame doubt terror dread hotels hostels tents caravan caravans vans boats suburbia "
     "halls student shared rented temporary sheltered rural suburban heaven paradise limbo color "
-    "colour anticipation constant total hope dreams clover bliss sin debt tune sync there here this that "
+    "colour anticipation constant total hope dreams clover bliss sin debt tune sync there here "
+    "this that "
     "barracks lodgings digs accommodation solitude slums bunkers trees caves relative relatives "
     "both sweden's europe's mine yours theirs it them"
 )
@@ -180,7 +185,7 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
                     and not any(x.name == subject for x in memory.mentions)
                 ):
                     continue
-                place = _place(m["place"].title() if lower else m["place"])
+                place = _place(m["place"])
                 state(
                     "lives_in",
                     place,

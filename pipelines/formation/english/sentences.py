@@ -20,7 +20,17 @@ _MOST = 400
 _BREAK = regex.compile(r"[.!?…]+(?=[\s)\]]|$)|[。！？]+|\n+")
 #: full-width marks in an English sentence -> plain ones
 _MARKS = str.maketrans(
-    {"，": ", ", "、": ", ", "；": "; ", "：": ": ", "。": ".", "！": "!", "？": "?", "（": " (", "）": ") "}
+    {
+        "，": ", ",
+        "、": ", ",
+        "；": "; ",
+        "：": ": ",
+        "。": ".",
+        "！": "!",
+        "？": "?",
+        "（": " (",
+        "）": ") ",
+    }
 )
 #: Chinese words of grammar that stand alone in an English clause: "我 live in 杭州"
 _SWITCHED = {
@@ -44,7 +54,9 @@ _SWITCHED = {
     "我不": "I do not",
 }
 _SWITCH = regex.compile(
-    r"(?<![\p{Han}\p{L}])(?:" + "|".join(sorted(_SWITCHED, key=len, reverse=True)) + r")(?![\p{Han}]) ?"
+    r"(?<![\p{Han}\p{L}])(?:"
+    + "|".join(sorted(_SWITCHED, key=len, reverse=True))
+    + r")(?![\p{Han}]) ?"
 )
 _ABBREVIATION = regex.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|mt|ft|sr|jr|no|vs|e\.g|i\.e|approx|dept|jan|feb|mar|apr|jun|jul"
@@ -158,7 +170,8 @@ _CONTRACTIONS = (
 
 _QUESTION_OPENING = regex.compile(
     r"(?i)^(?:(?:and|but|so|or|hey|hi|hello|ok|okay|well|oh|sorry|also|btw|please)[, ]+)*"
-    r"(?:(?:what|where|when|who|whom|whose|why|how|which)(?:'s| (?:[\w'-]+ ){0,3}?(?:is|"
+    r"(?:(?!what i (?:just |once )?(?:said|told|wrote)\b)(?:what|where|when|who|whom|whose|why|"
+    r"how|which)(?:'s| (?:[\w'-]+ ){0,3}?(?:is|"
     r"are|am|do|does|did|was|were|can|could|will|would|"
     r"should|shall|has|have|had|to|about)\b)(?![^,?]*, (?:please |always |never |do not |"
     r"use |reply |answer |i ))|(?:do|does|did|is|are|was|"
@@ -177,7 +190,8 @@ _SUPPOSED = regex.compile(
     r"\b|e\.g\.|example\b|last night i dreamt|i (?:dream|dreamt|dreamed|wish|hope|wonder|doubt|"
     r"fantasi[sz]e|pretend)\b|it (?:would|might|could) be\b|wish\b|no idea\b|i (?:have )?no idea\b|"
     r"guess\b|apparently\b|allegedly\b|supposedly\b|rumou?r|according to\b|"
-    r"(?:most |some |many )?(?:people|everybody|everyone)\b(?!(?: \w+){0,3}? (?:calls?|knows?) me\b)|"
+    r"(?:most |some |many )?(?:people|everybody|everyone)\b(?!(?: \w+){0,3}? (?:calls?|knows?) "
+    r"(?:me|him|her)\b)|"
     r"nobody\b|no one\b|they say\b|"
     r"in (?:the|my|this|our|a) (?:game|novel|story|book|film|movie|play|script|song|dream|poem|"
     r"series|show|episode|scenario|role)\b)"

@@ -85,16 +85,23 @@ def mended(text: str) -> str:
 
 #: lower-case words before the noun of an organisation that make no name of it
 _GENERIC = word_set(
-    "home head front back post customer local public social night private state city town big small "
-    "old new my our his her their its the a an some any this that various several different one two "
-    "many high law primary secondary middle grammar medical dental digital mass main central general "
-    "good bad great national international nice whole large little busy video paper software tech web "
-    "it and or in on at for with young family regional foreign human news media music art food retail "
-    "hotel nursing care boarding language driving research school steel power police fire train book "
+    "home head front back post customer local public social night private state city town big "
+    "small "
+    "old new my our his her their its the a an some any this that various several different one "
+    "two "
+    "many high law primary secondary middle grammar medical dental digital mass main central "
+    "general "
+    "good bad great national international nice whole large little busy video paper software tech "
+    "web "
+    "it and or in on at for with young family regional foreign human news media music art food "
+    "retail "
+    "hotel nursing care boarding language driving research school steel power police fire train "
+    "book "
     "coffee grocery department health mental life"
 )
 _EMPLOYER = regex.compile(
-    r"(?<=\bwork (?:for|at) |\bworking (?:for|at) )(?P<name>[a-z][a-z'&-]+(?: [a-z][a-z'&-]+){1,3}?)"
+    r"(?<=\bwork (?:for|at) |\bworking (?:for|at) )(?P<name>[a-z][a-z'&-]+(?: "
+    r"[a-z][a-z'&-]+){1,3}?)"
     r"(?=$|[,.;!]| (?:and|as|in|since|but|now|so)\b)"
 )
 
