@@ -31,7 +31,11 @@ log = structlog.get_logger(__name__)
 
 #: The PostgreSQL channel on which ended or changed jobs are named.
 CHANNEL = "brainstem_jobs"
-_NOTIFY_JOBS = 60
+#: PostgreSQL takes less than 8000 bytes a notification; ids are ASCII.
+_NOTIFY_BYTES = 7900
+#: Lanes or queues that one statement takes from.
+_TAKE = 500
+_EXPECTED = (Unavailable, redis.RedisError, BrokerConnectionError, psycopg.Error)
 #: A sender that was busy this lately gathers before it sends again, in seconds.
 GATHER_SECONDS = 0.004
 #: How long a sender waits before it tries again, in seconds.
@@ -80,7 +84,7 @@ class Sender:
                 else:
                     self._lanes[(job.space_id, job.lane)] = None
                 self._changed[job.id] = job.space_id
-                self._cancel |= job.state == "running"
+                self._cancel |= job.state == "running" and job.cancel_requested_at is not None
             self._busy = True
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="sender", daemon=True)
@@ -112,12 +116,17 @@ class Sender:
             try:
                 # a mark of sending that is lost only has the sweeper send again
                 with database().ledger_statement(durable=False) as tx:
-                    send_runnable(tx, self.broker, lanes, queues)
                     notify(tx, changed)
+                    changed = {}
+                    send_runnable(tx, self.broker, lanes, queues)
                 if cancel:
                     wake(self.broker, ["cancel"])
-            except (Unavailable, redis.RedisError, BrokerConnectionError, psycopg.Error) as error:
-                log.warning("dispatch.failed", error=type(error).__name__)
+            except Exception as error:
+                # whatever it was, the thread must live: nobody else sends for this process
+                if isinstance(error, _EXPECTED):
+                    log.warning("dispatch.failed", error=type(error).__name__)
+                else:
+                    log.exception("dispatch.failed")
                 with self._lock:
                     self._lanes.update(dict.fromkeys(lanes))
                     self._queues.update(dict.fromkeys(queues))
@@ -126,7 +135,7 @@ class Sender:
                 time.sleep(RETRY_SECONDS)
                 self._some.set()
             with self._lock:
-                self._busy = bool(self._changed)
+                self._busy = bool(self._changed or self._lanes or self._queues)
                 self._left.notify_all()
 
 
@@ -140,21 +149,27 @@ def send_runnable(
 
     When the broker cannot be reached the jobs count as not sent, and the error is raised.
     """
-    taken: list[Job] = []
-    if lanes:
-        taken += table.take_lanes(tx, lanes)
-    if queues:
-        taken += table.take_queues(tx, queues, settings().queue_window)
-    if taken:
+    known, sent = list(KINDS), 0
+    for start in range(0, len(lanes), _TAKE):
+        sent += _send(tx, broker, table.take_lanes(tx, lanes[start : start + _TAKE], known))
+    for start in range(0, len(queues), _TAKE):
+        part = queues[start : start + _TAKE]
+        window = settings().queue_window
+        sent += _send(tx, broker, table.take_queues(tx, part, window, known))
+    return sent
+
+
+def _send(tx: Transaction, broker: LedgerBroker, jobs: list[Job]) -> int:
+    if jobs:
         try:
-            _send(broker, taken)
-        except (redis.RedisError, BrokerConnectionError):
-            table.untake(tx, [job.id for job in taken])
+            _enqueue(broker, jobs)
+        except Exception:
+            table.untake(tx, [job.id for job in jobs])
             raise
-    return len(taken)
+    return len(jobs)
 
 
-def _send(broker: LedgerBroker, jobs: list[Job]) -> None:
+def _enqueue(broker: LedgerBroker, jobs: list[Job]) -> None:
     for kind_name, group in itertools.groupby(
         sorted(jobs, key=lambda job: (job.kind, job.seq)), key=lambda job: job.kind
     ):
@@ -172,11 +187,18 @@ def wake(broker: LedgerBroker, names: Sequence[str]) -> None:
 
 
 def notify(tx: Transaction, changed: dict[str, str]) -> None:
-    """Tell waiters which jobs changed, `id space` a line, a few notifications at most."""
-    lines = [f"{job_id} {space_id}" for job_id, space_id in changed.items()]
-    for start in range(0, len(lines), _NOTIFY_JOBS):
-        payload = "\n".join(lines[start : start + _NOTIFY_JOBS])
-        tx.execute("select pg_notify(%s, %s)", (CHANNEL, payload))
+    """Tell waiters which jobs changed, `id space` a line, as many as a notification holds."""
+    lines: list[str] = []
+    size = 0
+    for job_id, space_id in changed.items():
+        line = f"{job_id} {space_id}"
+        if size + len(line) >= _NOTIFY_BYTES:
+            tx.execute("select pg_notify(%s, %s)", (CHANNEL, "\n".join(lines)))
+            lines, size = [], 0
+        lines.append(line)
+        size += len(line) + 1
+    if lines:
+        tx.execute("select pg_notify(%s, %s)", (CHANNEL, "\n".join(lines)))
 
 
 _sender = Sender()

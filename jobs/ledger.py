@@ -22,13 +22,26 @@ from storage.database import Scope, Transaction
 from storage.errors import (
     BrainError,
     Conflict,
+    Fatal,
     IdempotencyConflict,
     NotFound,
+    Unavailable,
 )
 from storage.ids import new_id
 from storage.jobs import Ending, Job
 from storage.principals import Principal
 from storage.settings import settings
+
+#: What another side may ask to wait at most, in seconds.
+MAX_RETRY_AFTER_SECONDS = 3600.0
+_ACCEPT_TRIES = 20
+
+
+class Busy(Unavailable):
+    """Jobs of one key come and go faster than another could be accepted."""
+
+    code = "busy"
+    default = "Too many requests of the same kind at once; try again shortly."
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,52 +84,62 @@ def accept(
     With `idempotency`, the same key and meaning answer the job that is there already. With
     `coalesce_key`, a waiting job of that key is answered instead of adding one.
 
-    Raises `InvalidInput` for a wrong payload and `IdempotencyConflict` for a key that stands for
-    something else. Nothing is sent before the caller commits and calls `dispatch.announce`.
+    A job whose predecessor (`after_id`) has failed is accepted and has failed, too.
+
+    Raises `InvalidInput` for a wrong payload, `NotFound` for an unknown predecessor, and
+    `IdempotencyConflict` for a key that stands for something else. Nothing is sent before the
+    caller commits and calls `dispatch.announce`.
     """
     kind = kind_of(kind_name)
     scope = Scope(principal.space_id)
     operation = operation or kind.name
     meaning = digest(idempotency.meaning) if idempotency else None
     if coalesce_key is not None:
+        if kind.lane is None:
+            raise Fatal("Only jobs of a lane can be joined: others may run side by side.")
         table.serialise_coalescing(tx, scope.space_id, coalesce_key)
-    job = table.insert(
-        tx,
-        {
-            "id": new_id("job"),
-            "space_id": scope.space_id,
-            "kind": kind.name,
-            "queue": kind.queue,
-            "lane": kind.lane,
-            "principal": principal.subject,
-            "principal_kind": principal.kind,
-            "payload": validated(kind, payload),
-            "operation": operation,
-            "idem_key": idempotency.key if idempotency else None,
-            "idem_digest": meaning,
-            "coalesce_key": coalesce_key,
-            "after_id": after_id,
-            "parent_id": parent_id,
-            "request_id": request_id,
-            "receipt_ref": new_id("rcp"),
-            "max_attempts": kind.max_attempts,
-            "available_at": available_at,
-            "detail": detail,
-        },
-    )
-    if job is not None:
-        return Accepted(job, created=True)
-    if idempotency is not None:
-        known = table.by_idempotency(tx, scope, principal.subject, operation, idempotency.key)
-        if known is not None:
-            if known.idem_digest != meaning:
-                raise IdempotencyConflict(data={"receipt_ref": known.receipt_ref})
-            return Accepted(known, created=False)
-    if coalesce_key is not None:
-        waiting = table.waiting_by_coalesce_key(tx, scope, coalesce_key)
-        if waiting is not None:
-            return Accepted(waiting, created=False)
-    raise Conflict("The job could not be accepted because another took its place; try again.")
+    predecessor = table.lock_predecessor(tx, scope, after_id) if after_id else None
+    if after_id and predecessor is None:
+        raise NotFound("The job that this one is to follow does not exist.")
+    values = {
+        "id": new_id("job"),
+        "space_id": scope.space_id,
+        "kind": kind.name,
+        "queue": kind.queue,
+        "lane": kind.lane,
+        "principal": principal.subject,
+        "principal_kind": principal.kind,
+        "payload": validated(kind, payload),
+        "operation": operation,
+        "idem_key": idempotency.key if idempotency else None,
+        "idem_digest": meaning,
+        "coalesce_key": coalesce_key,
+        "after_id": after_id,
+        "parent_id": parent_id,
+        "request_id": request_id,
+        "receipt_ref": new_id("rcp"),
+        "max_attempts": kind.max_attempts,
+        "available_at": available_at,
+        "detail": detail,
+    }
+    for _ in range(_ACCEPT_TRIES):
+        job = table.insert(tx, values)
+        if job is not None:
+            if predecessor in ("failed", "cancelled"):
+                [job, *_] = end_unsuccessfully(tx, [job.id], "failed", predecessor_error())
+            return Accepted(job, created=True)
+        if idempotency is not None:
+            known = table.by_idempotency(tx, scope, principal.subject, operation, idempotency.key)
+            if known is not None:
+                if known.idem_digest != meaning:
+                    raise IdempotencyConflict(data={"receipt_ref": known.receipt_ref})
+                return Accepted(known, created=False)
+        if coalesce_key is not None:
+            waiting = table.waiting_by_coalesce_key(tx, scope, coalesce_key)
+            if waiting is not None:
+                return Accepted(waiting, created=False)
+        # the one that stood in the way was claimed meanwhile: there is room now
+    raise Busy()
 
 
 def get(tx: Transaction, scope: Scope, job_id: str) -> Job:
@@ -138,11 +161,9 @@ def cancel(tx: Transaction, principal: Principal, job_id: str) -> list[Job]:
         raise NotFound("There is no such job in this space.")
     if job.state == "running":
         table.request_cancel(tx, job, principal.subject)
-        return [job]
+        return [get(tx, Scope(principal.space_id), job_id)]
     if job.state == "accepted":
-        return end_unsuccessfully(
-            tx, [job.id], "cancelled", cancelled_error(), detail={"by": principal.subject}
-        )
+        return _cancelled(tx, job, detail={"by": principal.subject})
     return []
 
 
@@ -170,6 +191,25 @@ def retry(tx: Transaction, principal: Principal, job_id: str) -> Accepted:
     )
 
 
+def _cancelled(
+    tx: Transaction, job: Job, *, detail: dict[str, Any] | None = None, death: bool = False
+) -> list[Job]:
+    """Cancel a locked job; what others had joined to it goes on without it."""
+    if job.coalesce_key is not None:
+        table.serialise_coalescing(tx, job.space_id, job.coalesce_key)
+    ended = end_unsuccessfully(
+        tx,
+        [job.id],
+        "cancelled",
+        cancelled_error(),
+        worker=job.lease_owner,
+        detail=detail,
+        death=death,
+        folded=False,
+    )
+    return ended + table.hand_over(tx, job)
+
+
 def end_unsuccessfully(
     tx: Transaction,
     job_ids: Sequence[str],
@@ -180,6 +220,7 @@ def end_unsuccessfully(
     worker: str | None = None,
     detail: dict[str, Any] | None = None,
     death: bool = False,
+    folded: bool = True,
 ) -> list[Job]:
     """Fail or cancel locked jobs, and in turn those that name them as predecessors."""
     ended = table.end(
@@ -191,17 +232,11 @@ def end_unsuccessfully(
         worker=worker,
         detail=detail,
         death=death,
+        folded=folded,
     )
     generation = ended
     while generation:
-        generation = table.fail_successors(
-            tx,
-            [job.id for job in generation],
-            {
-                "code": "predecessor_failed",
-                "message": "A job that this one was to follow did not succeed.",
-            },
-        )
+        generation = table.fail_successors(tx, [job.id for job in generation], predecessor_error())
         ended = ended + generation
     return ended
 
@@ -210,13 +245,12 @@ def after_error(tx: Transaction, job: Job, error: BrainError) -> list[Job]:
     """End or put back an attempt whose fence the caller has checked, by the error's class."""
     told = error_json(error)
     if error.code == "cancelled" or job.cancel_requested_at is not None:
-        return end_unsuccessfully(
-            tx, [job.id], "cancelled", cancelled_error(), worker=job.lease_owner
-        )
+        return _cancelled(tx, job)
     if error.code == "interrupted":
         return _back(tx, job, "released", delay=0.0, error=None, released=True)
     if error.retry and job.attempt - job.released < job.max_attempts:
-        delay = max(backoff_seconds(job.attempt - job.released), error.retry_after or 0.0)
+        asked = min(error.retry_after or 0.0, MAX_RETRY_AFTER_SECONDS)
+        delay = max(backoff_seconds(job.attempt - job.released), asked)
         return _back(tx, job, "retry_scheduled", delay=delay, error=told)
     return end_unsuccessfully(
         tx,
@@ -234,11 +268,9 @@ def after_lost_lease(tx: Transaction, job: Job, *, died: bool) -> list[Job]:
     `died` says that the worker is gone rather than stuck. A job that has now killed
     `settings().max_deaths` workers is poison and fails with that history.
     """
-    if job.cancel_requested_at is not None:
-        return end_unsuccessfully(
-            tx, [job.id], "cancelled", cancelled_error(), worker=job.lease_owner, death=died
-        )
     table_detail = {"worker_died": died}
+    if job.cancel_requested_at is not None:
+        return _cancelled(tx, job, detail=table_detail, death=died)
     if died and job.deaths + 1 >= settings().max_deaths:
         return end_unsuccessfully(
             tx,
@@ -319,7 +351,15 @@ def backoff_seconds(attempt: int) -> float:
 
 def error_json(error: BrainError) -> dict[str, Any]:
     """What a receipt says of an error."""
-    return {"code": error.code, "message": error.message}
+    return {"code": error.code, "message": error.message.replace("\0", "")}
+
+
+def predecessor_error() -> dict[str, Any]:
+    """What the receipt of a job says whose predecessor did not succeed."""
+    return {
+        "code": "predecessor_failed",
+        "message": "A job that this one was to follow did not succeed.",
+    }
 
 
 def cancelled_error() -> dict[str, Any]:

@@ -7,6 +7,7 @@ second delivery of the same id does nothing, because the claim is one conditiona
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -49,6 +50,10 @@ Pipeline = Callable[["Attempt"], Effect]
 
 #: How often one attempt writes its progress at most, in seconds.
 PROGRESS_SECONDS = 0.5
+#: How soon a heartbeat that failed is sent again, in seconds.
+BEAT_RETRY_SECONDS = 0.5
+#: How long a stopping worker waits for a process that runs a job alone, in seconds.
+CHILD_GRACE_SECONDS = 3.0
 _COMMIT_TRIES = 3
 
 
@@ -68,6 +73,8 @@ class Attempt:
     lost: threading.Event = field(default_factory=threading.Event)
     cancelled: threading.Event = field(default_factory=threading.Event)
     usages: list[Usage] = field(default_factory=list)
+    seen: float = field(default_factory=time.monotonic)
+    cancel_seen: float | None = None
     _told: float = 0.0
     _cursor: dict[str, Any] | None = None
 
@@ -108,6 +115,7 @@ class Attempt:
 
     def checkpoint(self) -> None:
         """Stop here if the lease is lost, the job is cancelled or the worker is shutting down."""
+        self.seen = time.monotonic()
         if self.lost.is_set():
             raise LeaseLost()
         if self.cancelled.is_set():
@@ -133,6 +141,16 @@ class Attempt:
         """A read-only transaction on one snapshot of the space."""
         with database().transaction(self.scope, snapshot=True) as tx:
             yield tx
+
+    def given_up(self, now: float) -> bool:
+        """Whether the run has said nothing for too long, or has not heard that it is cancelled.
+
+        Its lease is then extended no more, so that the sweep decides; what it computes is lost.
+        """
+        config = settings()
+        if self.cancel_seen is not None and now - self.cancel_seen > 2 * config.lease_seconds:
+            return True
+        return now - self.seen > config.stall_seconds
 
     def commit_batch(self, apply: Callable[[Transaction], Any], cursor: dict[str, Any]) -> Any:
         """Commit a batch and its cursor together, under the fence."""
@@ -169,7 +187,7 @@ class Runner:
         self._isolated = isolated
         self._lock = threading.Lock()
         self._held: dict[str, Attempt] = {}
-        self._children: set[subprocess.Popen[bytes]] = set()
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._beat_now = threading.Event()
         self._ended = threading.Event()
 
@@ -195,7 +213,9 @@ class Runner:
     def stop(self) -> None:
         """Release what still runs, so that nothing is left in limbo, and say goodbye."""
         self.stopping.set()
-        for child in list(self._children):
+        with self._lock:
+            children = list(self._children.values())
+        for child in children:
             child.terminate()
         with self._lock:
             held, self._held = self._held, {}
@@ -203,6 +223,10 @@ class Runner:
             attempt.lost.set()
             self._conclude(attempt, Interrupted())
         self._ended.set()
+        for child in children:
+            # each gives its job back by itself; whoever is slower loses it by its lease
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(CHILD_GRACE_SECONDS)
         try:
             with database().ledger() as tx:
                 table.stop_worker(tx, self.id)
@@ -217,7 +241,7 @@ class Runner:
     def run(self, ids: Sequence[str]) -> None:
         """Claim and run what a message carried; returns when those jobs have ended or gone back."""
         try:
-            claimed, refused = self._claim(ids)
+            claimed, refused, suspects = self._claim(ids)
         except DatabaseUnavailable:
             # the ids are still in the ledger; the sweeper sends them when the database is back
             log.warning("claim.database_away")
@@ -225,34 +249,38 @@ class Runner:
         attempts = [Attempt(job, self.stopping) for job in claimed]
         with self._lock:
             self._held.update({attempt.job_id: attempt for attempt in attempts})
-        self._refused(refused)
+        announce(job for job in refused if job.lane is not None)
         self._run_claimed(attempts)
+        for job_id in suspects:
+            self._run_alone(job_id)
 
-    def _claim(self, ids: Sequence[str]) -> tuple[list[Job], list[Job]]:
+    def _claim(self, ids: Sequence[str]) -> tuple[list[Job], list[Job], list[str]]:
+        """Claim what may run here; also what was refused, and what must run alone."""
         with database().ledger_statement() as tx:
             claimed = ledger.claim(ids, self.id, tx, isolated=self._isolated)
-            missing = set(ids) - {job.id for job in claimed}
-            return claimed, table.refused(tx, sorted(missing)) if missing else []
+            missing = sorted(set(ids) - {job.id for job in claimed})
+            if not missing:
+                return claimed, [], []
+            refused = table.refused(tx, missing)
+            # a process that runs one job alone never starts another
+            return claimed, refused, [] if self._isolated else table.claimable_suspects(tx, missing)
 
-    def _refused(self, jobs: list[Job]) -> None:
-        suspects = [job for job in jobs if job.deaths > 0]
-        rest = [job for job in jobs if job.deaths == 0 and job.lane is not None]
-        if rest:
-            announce(rest)
-        for job in suspects:
-            self._run_alone(job)
-
-    def _run_alone(self, job: Job) -> None:
+    def _run_alone(self, job_id: str) -> None:
         """Run a job that has ended a worker before in a process of its own.
 
-        If it does so again, it takes nothing else with it.
+        If it does so again, it takes nothing else with it. One process at a time for one job.
         """
-        child = subprocess.Popen([sys.executable, "-m", "jobs.worker", "--only", job.id])
-        self._children.add(child)
+        with self._lock:
+            if job_id in self._children or self.stopping.is_set():
+                return
+            command = ["-m", "jobs.worker", "--only", job_id, "--parent", str(os.getpid())]
+            child = subprocess.Popen([sys.executable, *command])
+            self._children[job_id] = child
         try:
             child.wait()
         finally:
-            self._children.discard(child)
+            with self._lock:
+                del self._children[job_id]
 
     def _run_claimed(self, attempts: list[Attempt]) -> None:
         done: list[tuple[Attempt, Effect]] = []
@@ -265,7 +293,9 @@ class Runner:
                 done.append((attempt, effect))
             except BrainError as error:
                 self._conclude(attempt, error)
-            except Exception:
+            except BaseException:
+                # also what is no Exception (a panic of native code, an exit): nothing that a
+                # pipeline raises may leave its job behind
                 log.exception("job.error", job=attempt.job_id, kind=attempt.kind)
                 self._conclude(attempt, InternalError())
         by_space: dict[str, list[tuple[Attempt, Effect]]] = {}
@@ -286,15 +316,16 @@ class Runner:
             for one in done:
                 self._commit([one])
             return
-        except Exception as error:
+        except BaseException as error:
             if len(done) > 1:
                 for one in done:
                     self._commit([one])
                 return
-            if not isinstance(error, BrainError):
+            if isinstance(error, BrainError):
+                self._conclude(done[0][0], error)
+            else:
                 log.exception("job.commit_error", job=done[0][0].job_id)
-                error = InternalError()
-            self._conclude(done[0][0], error)
+                self._conclude(done[0][0], InternalError())
             return
         for attempt, _ in done:
             self._release(attempt)
@@ -375,22 +406,36 @@ class Runner:
 
     def _beat(self) -> None:
         config = settings()
+        pause = config.heartbeat_seconds
         while not self._ended.is_set():
-            self._beat_now.wait(config.heartbeat_seconds)
+            self._beat_now.wait(pause)
             self._beat_now.clear()
-            with self._lock:
-                held = dict(self._held)
             try:
-                with database().ledger_statement() as tx:
-                    kept = table.heartbeat(tx, self.id, list(held), config.lease_seconds)
-            except (DatabaseUnavailable, psycopg.Error) as error:
+                self._beat_once()
+                pause = config.heartbeat_seconds
+            except Exception as error:
+                # soon again: the lease runs on meanwhile
                 log.warning("heartbeat.failed", error=type(error).__name__)
-                continue
-            for job_id, attempt in held.items():
-                if job_id not in kept:
-                    attempt.lost.set()
-                elif kept[job_id]:
-                    attempt.cancelled.set()
+                pause = min(BEAT_RETRY_SECONDS, config.heartbeat_seconds)
+
+    def _beat_once(self) -> None:
+        now = time.monotonic()
+        with self._lock:
+            held = dict(self._held)
+        for job_id in [job_id for job_id, attempt in held.items() if attempt.given_up(now)]:
+            attempt = held.pop(job_id)
+            if not attempt.lost.is_set():
+                log.error("job.given_up", job=job_id, kind=attempt.kind)
+                attempt.lost.set()
+        with database().ledger_statement() as tx:
+            table.beat(tx, self.id)
+            kept = table.heartbeat(tx, self.id, list(held), settings().lease_seconds)
+        for job_id, attempt in held.items():
+            if job_id not in kept:
+                attempt.lost.set()
+            elif kept[job_id] and attempt.cancel_seen is None:
+                attempt.cancel_seen = now
+                attempt.cancelled.set()
 
 
 def _ending(attempt: Attempt, result: Result) -> Ending:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import structlog
 from cronsim import CronSim, CronSimError
 
 from jobs import ledger
@@ -21,13 +22,15 @@ from jobs.failpoints import failpoint
 from jobs.kinds import SYSTEM_SPACE, kind_of, validated
 from jobs.ledger import Accepted, Idempotency
 from storage import schedules as table
-from storage.clock import now, to_text
+from storage.clock import to_text
 from storage.database import Transaction
-from storage.errors import Conflict, InvalidInput, NotFound
+from storage.errors import BrainError, Conflict, InvalidInput, NotFound
 from storage.ids import new_id
 from storage.jobs import Job
 from storage.principals import system
 from storage.schedules import CatchUp, Schedule
+
+log = structlog.get_logger(__name__)
 
 #: Names that people use for common expressions.
 ALIASES = {
@@ -112,7 +115,7 @@ def add(
             "payload": validated(kind_of(kind), payload or {}),
             "catch_up": catch_up,
             "jitter_seconds": jitter_seconds,
-            "next_due": next_tick(cron, timezone, now()),
+            "next_due": next_tick(cron, timezone, table.database_time(tx)),
         },
         keep=keep,
     )
@@ -127,7 +130,8 @@ def ensure_defaults(tx: Transaction) -> None:
 def pause(tx: Transaction, name: str, *, paused: bool) -> None:
     """Pause or resume the schedule; raises `NotFound`."""
     schedule = _named(tx, name)
-    upcoming = None if paused else next_tick(schedule.cron, schedule.timezone, now())
+    at = table.database_time(tx)
+    upcoming = None if paused else next_tick(schedule.cron, schedule.timezone, at)
     table.set_paused(tx, schedule.id, paused, upcoming)
 
 
@@ -151,37 +155,52 @@ def tick(tx: Transaction) -> list[Job]:
     at, schedules = table.due(tx, _LIMIT)
     jobs = []
     for schedule in schedules:
-        due = _due_tick(schedule, at)
-        accepted = None
-        if due is not None:
-            accepted = _accept(
-                tx,
-                schedule,
-                Idempotency(f"schedule:{schedule.id}:{to_text(due)}", {"due": to_text(due)}),
-                due + timedelta(seconds=jitter(schedule, due)),
-                {"schedule": schedule.name, "due": to_text(due)},
-            )
-            jobs.append(accepted.job)
-        table.ticked(
-            tx,
-            schedule.id,
-            next_due=next_tick(schedule.cron, schedule.timezone, at),
-            last_due=due,
-            last_job=accepted.job.id if accepted else None,
-        )
+        try:
+            with tx.transaction():
+                jobs += _tick_one(tx, schedule, at)
+        except BrainError as error:
+            # of a newer version, or no longer valid: the others go on, and it is tried again
+            log.warning("schedule.error", schedule=schedule.name, code=error.code)
     if jobs:
         failpoint("before_tick_commit", "schedule")
     return jobs
+
+
+def _tick_one(tx: Transaction, schedule: Schedule, at: datetime) -> list[Job]:
+    due = _due_tick(schedule, at)
+    accepted = None
+    if due is not None:
+        accepted = _accept(
+            tx,
+            schedule,
+            Idempotency(f"schedule:{schedule.id}:{to_text(due)}", {"due": to_text(due)}),
+            due + timedelta(seconds=jitter(schedule, due)),
+            {"schedule": schedule.name, "due": to_text(due)},
+            # ticks that nobody worked on yet do not pile up
+            coalesce_key=f"schedule:{schedule.id}" if kind_of(schedule.kind).lane else None,
+        )
+    table.ticked(
+        tx,
+        schedule.id,
+        next_due=next_tick(schedule.cron, schedule.timezone, at),
+        last_due=due,
+        last_job=accepted.job.id if accepted else None,
+    )
+    return [accepted.job] if accepted else []
 
 
 def _due_tick(schedule: Schedule, at: datetime) -> datetime | None:
     """The tick to fire at `at`: the latest one due, if the catch-up policy takes it."""
     assert schedule.next_due is not None
     latest = schedule.next_due
-    # jump near `at` first, so that a long downtime of a frequent schedule is not walked through
-    near = next_tick(schedule.cron, schedule.timezone, at - timedelta(seconds=MISSED_SECONDS))
-    if latest < near <= at:
-        latest = near
+    # look back ever farther from `at`, so that a long downtime is not walked through tick by tick
+    back = MISSED_SECONDS
+    while at - timedelta(seconds=back) > latest:
+        near = next_tick(schedule.cron, schedule.timezone, at - timedelta(seconds=back))
+        if near <= at:
+            latest = near
+            break
+        back *= 2
     while (following := next_tick(schedule.cron, schedule.timezone, latest)) <= at:
         latest = following
     late = (at - latest).total_seconds() > MISSED_SECONDS
@@ -202,6 +221,7 @@ def _accept(
     idempotency: Idempotency | None,
     available_at: datetime | None,
     detail: dict[str, Any],
+    coalesce_key: str | None = None,
 ) -> Accepted:
     return ledger.accept(
         tx,
@@ -212,6 +232,7 @@ def _accept(
         idempotency=idempotency,
         available_at=available_at,
         detail=detail,
+        coalesce_key=coalesce_key,
     )
 
 

@@ -62,17 +62,17 @@ class Scheduler:
             self.register()
         config = settings()
         with database().ledger() as tx:
-            table.heartbeat(tx, self.id, [], config.lease_seconds)
+            table.beat(tx, self.id)
             leads = hold_leadership(tx, _LEADER, self.id, max(3 * config.sweep_seconds, 3.0))
         if leads != self.leads:
             log.info("scheduler.leads" if leads else "scheduler.follows", id=self.id)
             self.leads = leads
         if not leads:
             return
+        self._sweeper.sweep()
         with database().ledger() as tx:
             jobs = schedule.tick(tx)
         announce(jobs)
-        self._sweeper.sweep()
 
     def stop(self) -> None:
         """Hand the lead over at once."""
@@ -100,6 +100,9 @@ def main() -> None:
             scheduler.step()
         except (DatabaseUnavailable, psycopg.Error) as error:
             log.warning("scheduler.database_away", error=type(error).__name__)
+        except Exception:
+            # one thing that is wrong must not keep everything else from being swept
+            log.exception("scheduler.error")
         stop.wait(settings().sweep_seconds)
     scheduler.stop()
 

@@ -6,6 +6,7 @@ does, to save work (`jobs.scheduler`).
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
@@ -49,13 +50,21 @@ class Sweeper:
 
     def __init__(self, broker: LedgerBroker | None = None) -> None:
         self._broker = broker or sender().broker
+        self._last = time.monotonic()
+        self._expire_from = 0.0
 
     def sweep(self) -> Swept:
         """Return expired leases, then send everything that is due; raises when PostgreSQL is away.
 
         While the broker is away only the first half is done.
         """
-        expired = self._return_expired()
+        began = time.monotonic()
+        lease = settings().lease_seconds
+        if began - self._last > lease:
+            # passes failed, or this process stood still: the workers may have been cut off too
+            self._expire_from = began + lease
+        expired = self._return_expired() if began >= self._expire_from else 0
+        self._last = time.monotonic()
         try:
             resent = self._forget_lost()
             return Swept(expired, resent, self._send_due())
@@ -72,6 +81,7 @@ class Sweeper:
                 for job, died in found:
                     log.warning("job.lease_expired", job=job.id, worker=job.lease_owner, died=died)
                     told += ledger.after_lost_lease(tx, job, died=died)
+            with database().ledger_statement(durable=False) as tx:
                 notify(tx, {job.id: job.space_id for job in told})
             count += len(found)
             if len(found) < _LIMIT:
@@ -87,16 +97,19 @@ class Sweeper:
         for queue in QUEUES:
             oldest = oldest_sent(self._broker, queue)
             before = None if oldest is None else datetime.fromtimestamp(oldest, UTC)
-            with database().ledger_statement() as tx:
-                count += len(
-                    table.forget_sent(
-                        tx, queue, before=before, older_seconds=LOST_SECONDS, limit=_LIMIT
+            found = _LIMIT
+            while found == _LIMIT:
+                with database().ledger_statement(durable=False) as tx:
+                    found = len(
+                        table.forget_sent(
+                            tx, queue, before=before, older_seconds=LOST_SECONDS, limit=_LIMIT
+                        )
                     )
-                )
+                count += found
         return count
 
     def _send_due(self) -> int:
-        with database().ledger_statement() as tx:
+        with database().ledger_statement(durable=False) as tx:
             return send_runnable(
                 tx, self._broker, table.waiting_lanes(tx), table.waiting_queues(tx)
             )

@@ -60,15 +60,14 @@ def run_worker(queues: Sequence[str], threads: int) -> None:
     _finish(runner)
 
 
-def run_only(job_id: str) -> None:
-    """Run one job that has ended a worker before, alone in this process."""
+def run_only(job_id: str, parent: int) -> None:
+    """Run one job that has ended a worker before, alone in this process, while `parent` lives."""
     stop = _stop_on_signal()
     size_pools(3)
     runner = Runner(known_pipelines(PIPELINES), role="isolated", threads=1, isolated=True)
     _start(runner, stop)
     work = threading.Thread(target=runner.run, args=([job_id],), name="job", daemon=True)
     work.start()
-    parent = os.getppid()
     while work.is_alive() and not stop.wait(0.05):
         if os.getppid() != parent:
             break
@@ -115,6 +114,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--queues", default=",".join(QUEUES), help="comma-separated; all if absent")
     parser.add_argument("--threads", type=int, default=settings().worker_threads)
     parser.add_argument("--only", metavar="JOB", help=argparse.SUPPRESS)
+    parser.add_argument("--parent", type=int, default=os.getppid(), help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     queues = [name for name in options.queues.split(",") if name]
     unknown = sorted(set(queues) - set(QUEUES))
@@ -122,7 +122,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.error(f"queues are of {', '.join(QUEUES)}; threads at least 1")
     configure_logging()
     if options.only:
-        run_only(options.only)
+        run_only(options.only, options.parent)
     else:
         run_worker(queues, options.threads)
 

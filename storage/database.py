@@ -64,11 +64,22 @@ def conninfo(role: str | None = None, *, durable: bool = True, **extra: Any) -> 
         )
     known = conninfo_to_dict(url)
     options = f"{known.pop('options', '') or ''} -c timezone=UTC -c jit=off"
+    config = settings()
     if role:
-        options += f" -c role={role}"
+        # a frozen or vanished holder must not keep its locks, and nobody waits for ever for one
+        options += (
+            f" -c role={role} -c lock_timeout={int(config.lock_seconds * 1000)}"
+            f" -c idle_in_transaction_session_timeout="
+            f"{int(config.idle_transaction_seconds * 1000)}"
+            " -c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
+        )
     if not durable:
         options += " -c synchronous_commit=off"
     known.setdefault("connect_timeout", 5)
+    known.setdefault("target_session_attrs", "read-write")
+    known.setdefault("keepalives_idle", 15)
+    known.setdefault("keepalives_interval", 5)
+    known.setdefault("keepalives_count", 3)
     known.setdefault("application_name", "brainstem")
     return make_conninfo(**{**known, "options": options.strip(), **extra})
 
@@ -133,7 +144,10 @@ class Database:
             try:
                 yield conn
                 conn.commit()
-            except BaseException:
+            except BaseException as error:
+                if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+                    # the server has become a standby; the pool shall look for the writable one
+                    conn.close()
                 with contextlib.suppress(psycopg.Error):
                     conn.rollback()
                 raise
@@ -196,36 +210,31 @@ def _outages() -> Iterator[None]:
         yield
     except PoolTimeout as error:
         raise DatabaseUnavailable(retry_after=2.0) from error
-    except psycopg.OperationalError as error:
+    except psycopg.Error as error:
         if is_outage(error):
             raise DatabaseUnavailable(retry_after=2.0) from error
         raise
 
 
+#: What PostgreSQL says when it ends a session or cannot serve it, beside broken connections.
+_AWAY = (
+    PoolTimeout,
+    psycopg.errors.AdminShutdown,
+    psycopg.errors.CannotConnectNow,
+    psycopg.errors.IdleInTransactionSessionTimeout,
+    psycopg.errors.LockNotAvailable,
+    psycopg.errors.ReadOnlySqlTransaction,
+)
+
+
 def is_outage(error: BaseException) -> bool:
     """Whether `error` says that the server is away rather than that the statement was wrong."""
-    if isinstance(
-        error, PoolTimeout | psycopg.errors.AdminShutdown | psycopg.errors.CannotConnectNow
-    ):
+    if isinstance(error, _AWAY):
         return True
-    if isinstance(error, psycopg.OperationalError):
-        # no SQLSTATE: the connection itself broke; class 57P and 08: shutdown and connection faults
-        return error.sqlstate is None or error.sqlstate[:3] in {"57P", "080"}
-    return False
-
-
-_open = threading.local()
-_database = Database()
-
-
-def database() -> Database:
-    """The process's database."""
-    return _database
-
-
-def size_pools(size: int) -> None:
-    """Set how many connections each role's pool may hold (before first use)."""
-    _database._size = size
+    # no SQLSTATE: the connection itself broke; class 57P and 08: shutdown and connection faults
+    return isinstance(error, psycopg.OperationalError) and (
+        error.sqlstate is None or error.sqlstate[:3] in {"57P", "080"}
+    )
 
 
 def sql(text: str) -> LiteralString:

@@ -86,6 +86,7 @@ class JobEvent:
 
 
 _COLUMNS = ", ".join(field.name for field in fields(Job))
+_JOB_COLUMNS = ", ".join(f"job.{field.name}" for field in fields(Job))
 _J_COLUMNS = ", ".join(f"j.{field.name}" for field in fields(Job))
 
 _INSERT = f"""
@@ -129,11 +130,15 @@ def by_idempotency(
 
 
 def waiting_by_coalesce_key(tx: Transaction, scope: Scope, key: str) -> Job | None:
-    """The one waiting job of `key`, which a further request joins."""
+    """The one waiting job of `key`, which a further request joins.
+
+    It is kept waiting until the transaction ends: a run that began earlier could miss what the
+    joiner is about to commit.
+    """
     return _one(
         tx,
         f"select {_COLUMNS} from job where space_id = %s and coalesce_key = %s"
-        " and state = 'accepted' and coalesced_into is null",
+        " and state = 'accepted' and coalesced_into is null for share",
         (scope.space_id, key),
     )
 
@@ -212,17 +217,8 @@ def events(
     ).fetchall()
 
 
-# A claim is one conditional UPDATE: a loser changes no row and drops its message. Only the head
-# of a lane can be claimed; job_lane_running backs that up where two heads commit at once.
-_CLAIM = f"""
-with c as (
-  update job as j
-     set state = 'running', attempt = j.attempt + 1, fence = j.fence + 1,
-         lease_owner = %(worker)s, lease_until = now() + make_interval(secs => %(lease)s),
-         claimed_at = now(), progress = null
-   where j.id = any(%(ids)s) and j.state = 'accepted' and j.available_at <= now()
+_CLAIMABLE = """j.state = 'accepted' and j.available_at <= now()
      and j.coalesced_into is null
-     and (j.deaths = 0 or %(isolated)s)
      and (j.after_id is null or not exists (
            select 1 from job p where p.id = j.after_id and p.state <> 'succeeded'))
      and (j.lane is null or (not exists (
@@ -231,7 +227,17 @@ with c as (
           and not exists (
            select 1 from job o
             where o.space_id = j.space_id and o.lane = j.lane and o.seq < j.seq
-              and o.state in ('accepted', 'running') and o.coalesced_into is null)))
+              and o.state in ('accepted', 'running') and o.coalesced_into is null)))"""
+
+# A claim is one conditional UPDATE: a loser changes no row and drops its message. Only the head
+# of a lane can be claimed; job_lane_running backs that up where two heads commit at once.
+_CLAIM = f"""
+with c as (
+  update job as j
+     set state = 'running', attempt = j.attempt + 1, fence = j.fence + 1,
+         lease_owner = %(worker)s, lease_until = now() + make_interval(secs => %(lease)s),
+         claimed_at = now(), progress = null
+   where j.id = any(%(ids)s) and (j.deaths = 0 or %(isolated)s) and {_CLAIMABLE}
   returning {_J_COLUMNS}
 ), e as (
   insert into job_event (space_id, job_id, event, attempt, fence, worker)
@@ -257,25 +263,51 @@ def claim(
 
 
 def refused(tx: Transaction, ids: Sequence[str]) -> list[Job]:
-    """Of `ids` that a claim did not get, those still waiting; they count as not sent again."""
+    """Of `ids` that a claim did not get, those still waiting; they count as not sent again.
+
+    Suspects (see `claimable_suspects`) stay as they are: they are about to be run alone.
+    """
     return _many(
         tx,
         f"update job set dispatched_at = null where id = any(%s) and state = 'accepted'"
-        f" and coalesced_into is null returning {_COLUMNS}",
+        f" and coalesced_into is null and deaths = 0 returning {_COLUMNS}",
         (list(ids),),
     )
+
+
+def claimable_suspects(tx: Transaction, ids: Sequence[str]) -> list[str]:
+    """Of `ids`, the jobs that have ended a worker before and could be claimed now, alone."""
+    rows = tx.execute(
+        f"select j.id from job j where j.id = any(%s) and j.deaths > 0 and {_CLAIMABLE}",
+        (list(ids),),
+    )
+    return [row[0] for row in rows]
+
+
+def beat(tx: Transaction, worker: str) -> None:
+    """Say that the incarnation is alive."""
+    tx.execute("update worker set beat_at = now() where id = %s", (worker,))
 
 
 def heartbeat(
     tx: Transaction, worker: str, ids: Sequence[str], lease_seconds: float
 ) -> dict[str, bool]:
-    """Extend this worker's leases; maps each job still held to whether it shall be cancelled."""
-    rows = tx.execute(
-        "with beat as (update worker set beat_at = now() where id = %(worker)s)"
+    """Extend this worker's leases; maps each job still held to whether it shall be cancelled.
+
+    A row that somebody has locked (its own finishing transaction, a cancel) is not waited for:
+    it would keep all others from being extended, and no sweep takes a locked row either.
+    """
+    tx.execute(
+        "with mine as (select id from job where id = any(%(ids)s) and lease_owner = %(worker)s"
+        " and state = 'running' for update skip locked)"
         " update job set lease_until = now() + make_interval(secs => %(lease)s)"
-        " where id = any(%(ids)s) and lease_owner = %(worker)s and state = 'running'"
-        " returning id, cancel_requested_at is not null",
+        " from mine where job.id = mine.id",
         {"worker": worker, "ids": list(ids), "lease": lease_seconds},
+    )
+    rows = tx.execute(
+        "select id, cancel_requested_at is not null from job"
+        " where id = any(%s) and lease_owner = %s and state = 'running'",
+        (list(ids), worker),
     )
     return {row[0]: row[1] for row in rows}
 
@@ -333,7 +365,7 @@ with i as (
      set state = %(state)s, finished_at = now(), result = i.result,
          disposition = i.disposition, resolved_seq = i.resolved_seq,
          available_seq = i.available_seq, error = %(error)s
-    from i where j.coalesced_into = i.id and j.state = 'accepted'
+    from i where %(folded)s and j.coalesced_into = i.id and j.state = 'accepted'
   returning {_J_COLUMNS}
 ), e as (
   insert into job_event (space_id, job_id, event, attempt, fence, worker, detail)
@@ -343,9 +375,10 @@ with i as (
          jsonb_build_object('with', coalesced_into) from c
 ), r as (
   update conversation as v
-     set final_status = %(record)s, failed_reason = %(reason)s, updated_at = now()
-    from f
-   where %(record)s::text is not null and v.job_id = f.id and v.final_status is null
+     set final_status = e.status, failed_reason = %(reason)s, updated_at = now()
+    from (select id, %(record)s::text as status from f
+          union all select id, coalesce(%(record)s, 'completed') from c) as e
+   where e.status is not null and v.job_id = e.id and v.final_status is null
 )
 select {_COLUMNS} from f union all select {_COLUMNS} from c
 """
@@ -372,8 +405,12 @@ def end(
     worker: str | None = None,
     detail: dict[str, Any] | None = None,
     death: bool = False,
+    folded: bool = True,
 ) -> list[Job]:
-    """Bring jobs to a terminal state; the caller has locked them or checked their fence."""
+    """Bring jobs to a terminal state; the caller has locked them or checked their fence.
+
+    What was `folded` into them ends with them, the same way.
+    """
     return _many(
         tx,
         _END,
@@ -389,10 +426,20 @@ def end(
             "worker": worker,
             "detail": _json(detail),
             "death": int(death),
+            "folded": folded,
             "record": None if state == "succeeded" else state,
             "reason": (error or {}).get("message"),
         },
     )
+
+
+def lock_predecessor(tx: Transaction, scope: Scope, job_id: str) -> JobState | None:
+    """The state of a job that another is about to follow, which it keeps until commit."""
+    row = tx.execute(
+        "select state from job where space_id = %s and id = %s for share",
+        (scope.space_id, job_id),
+    ).fetchone()
+    return row[0] if row else None
 
 
 def fail_successors(tx: Transaction, job_ids: Sequence[str], error: dict[str, Any]) -> list[Job]:
@@ -462,6 +509,19 @@ def fold_waiting(tx: Transaction, job: Job) -> None:
         " select space_id, id, 'coalesced', attempt, fence,"
         " jsonb_build_object('into', %(id)s::text) from c",
         {"id": job.id, "space": job.space_id, "key": job.coalesce_key},
+    )
+
+
+def hand_over(tx: Transaction, job: Job) -> list[Job]:
+    """Let the oldest job that was folded into `job`, which has ended, wait in its place."""
+    return _many(
+        tx,
+        "with heir as (select id from job where coalesced_into = %(id)s and state = 'accepted'"
+        " order by seq limit 1), rest as (update job set coalesced_into = heir.id from heir"
+        " where job.coalesced_into = %(id)s and job.state = 'accepted' and job.id <> heir.id)"
+        " update job set coalesced_into = null, dispatched_at = null from heir"
+        f" where job.id = heir.id returning {_JOB_COLUMNS}",
+        {"id": job.id},
     )
 
 
@@ -536,7 +596,7 @@ with h as (
 )
 update job as j set dispatched_at = clock_timestamp() from h
  where j.id = h.id and j.state = 'accepted' and j.dispatched_at is null
-   and j.available_at <= now()
+   and j.available_at <= now() and j.kind = any(%(kinds)s)
    and (j.after_id is null or not exists (
          select 1 from job p where p.id = j.after_id and p.state <> 'succeeded'))
 returning {_J_COLUMNS}
@@ -548,7 +608,7 @@ with d as (
     select j.id from job j
      where j.space_id = w.space_id and j.queue = w.queue and j.lane is null
        and j.state = 'accepted' and j.dispatched_at is null and j.available_at <= now()
-       and j.coalesced_into is null
+       and j.coalesced_into is null and j.kind = any(%(kinds)s)
        and (j.after_id is null or not exists (
              select 1 from job p where p.id = j.after_id and p.state <> 'succeeded'))
      order by j.seq
@@ -564,19 +624,39 @@ returning {_J_COLUMNS}
 """
 
 
-def take_lanes(tx: Transaction, lanes: Sequence[tuple[str, str]]) -> list[Job]:
-    """Mark the due heads of (space, lane) pairs as sent and return them."""
+def take_lanes(
+    tx: Transaction, lanes: Sequence[tuple[str, str]], kinds: Sequence[str]
+) -> list[Job]:
+    """Mark the due heads of (space, lane) pairs as sent and return them, if of known `kinds`."""
+    ordered = sorted(lanes)
     return _many(
-        tx, _TAKE_LANES, {"spaces": [s for s, _ in lanes], "lanes": [lane for _, lane in lanes]}
+        tx,
+        _TAKE_LANES,
+        {
+            "spaces": [space for space, _ in ordered],
+            "lanes": [lane for _, lane in ordered],
+            "kinds": list(kinds),
+        },
     )
 
 
-def take_queues(tx: Transaction, queues: Sequence[tuple[str, str]], window: int) -> list[Job]:
-    """Mark due lane-less jobs of (space, queue) pairs as sent, up to `window` each."""
+def take_queues(
+    tx: Transaction, queues: Sequence[tuple[str, str]], window: int, kinds: Sequence[str]
+) -> list[Job]:
+    """Mark due lane-less jobs of (space, queue) pairs as sent, up to `window` each.
+
+    In order, so that two senders of the same pairs never deadlock.
+    """
+    ordered = sorted(queues)
     return _many(
         tx,
         _TAKE_QUEUES,
-        {"spaces": [s for s, _ in queues], "queues": [q for _, q in queues], "window": window},
+        {
+            "spaces": [space for space, _ in ordered],
+            "queues": [queue for _, queue in ordered],
+            "window": window,
+            "kinds": list(kinds),
+        },
     )
 
 

@@ -64,10 +64,15 @@ def all_schedules(tx: Transaction) -> list[Schedule]:
     return cursor.execute(sql(f"select {_COLUMNS} from schedule order by name")).fetchall()
 
 
-def due(tx: Transaction, limit: int) -> tuple[datetime, Sequence[Schedule]]:
-    """The database's time and the schedules due by it, locked, those of other leaders left out."""
+def database_time(tx: Transaction) -> datetime:
+    """The database's present, by which everything falls due."""
     row = tx.execute("select now()").fetchone()
     assert row is not None
+    return row[0]
+
+
+def due(tx: Transaction, limit: int) -> tuple[datetime, Sequence[Schedule]]:
+    """The database's time and the schedules due by it, locked, those of other leaders left out."""
     cursor = tx.cursor(row_factory=class_row(Schedule))
     found = cursor.execute(
         sql(
@@ -76,7 +81,7 @@ def due(tx: Transaction, limit: int) -> tuple[datetime, Sequence[Schedule]]:
         ),
         (limit,),
     ).fetchall()
-    return row[0], found
+    return database_time(tx), found
 
 
 def ticked(

@@ -41,6 +41,13 @@ class Settings(BaseSettings):
     heartbeat_seconds: float = Field(3.0, gt=0)
     sweep_seconds: float = Field(1.0, gt=0)
     max_deaths: int = Field(3, ge=1, description="worker deaths after which a job is poisoned")
+    stall_seconds: float = Field(
+        600.0, gt=0, description="an attempt without a checkpoint for so long is given up"
+    )
+    lock_seconds: float = Field(10.0, gt=0, description="how long a statement waits for a lock")
+    idle_transaction_seconds: float = Field(
+        30.0, gt=0, description="an open transaction that does nothing so long is ended"
+    )
     shutdown_seconds: float = Field(20.0, ge=0, description="grace for running jobs at SIGTERM")
     retry_base_seconds: float = Field(1.0, ge=0)
     retry_cap_seconds: float = Field(300.0, ge=0)

@@ -122,7 +122,8 @@ _NUMBER = (
 _PREPOSITION = (
     r"(?:(?:no[ ]later[ ]than|not[ ]later[ ]than|as[ ]of|as[ ]from|starting(?:[ ]from|[ ]on)?|"
     r"effective|beginning|from|since|by|before|until|till|on|at|in|within|for|due|over|during|"
-    r"around|come|in[ ]the[ ]course[ ]of|some[ ]?time(?=[ ](?:in|on|this|next|during|before|"
+    r"around|come|in[ ]the[ ]course[ ]of|(?:at[ ]some[ ]point|some[ ]?time)(?=[ ](?:in|on|this|"
+    r"next|during|before|"
     r"tomorrow"
     r"|around))|(?:early|late|later)(?=[ ](?:in|this|next|tomorrow|today|on[ ]in)\b))[ ]){0,3}"
 )
@@ -137,16 +138,21 @@ _PHRASE = regex.compile(
         (?:(?P<edgerel>the|this|next|last)[ ](?P<edgeunit>day|week|month|year|quarter|weekend)
           |(?P<edgemonth>{_MONTH})(?:[ ](?P<edgeyear>{_YEAR}))?|(?P<edgeday>today|tomorrow))
     | (?:the[ ])?(?P<partof>first|second|third|fourth|last|1st|2nd|3rd|4th)[ ](?P<partunit>week|half
-        |fortnight|days|weekend)[ ](?:of|in)[ ](?:(?P<partmonth>{_MONTH})(?:,?[ ](?P<partyear>{_YEAR}))?
+        |fortnight|days|weekend)[ ](?:of|in)[ ]
+        (?:(?P<partmonth>{_MONTH})(?:,?[ ](?P<partyear>{_YEAR}))?
         |(?P<partrel>the|this|next)[ ](?P<partwhole>month|year)|(?P<partannum>{_YEAR}))
-    | (?:the[ ]end[ ]of[ ])?(?:the[ ])?(?:q(?P<quarter>[1-4])|(?P<quarterth>first|second|third|fourth|last)[ ]quarter)
+    | (?:the[ ]end[ ]of[ ])?(?:the[ ])?(?:q(?P<quarter>[1-4])
+        |(?P<quarterth>first|second|third|fourth|last)[ ]quarter)
         (?:[ ](?:of[ ])?(?P<quarteryear>{_YEAR}|this[ ]year|next[ ]year))?\b
     | (?:the[ ])?(?P<weekafter>week[ ]after[ ]next|week[ ]after[ ]that)\b
-    | (?:the[ ])?week[ ](?:of|commencing|beginning|starting|from)[ ](?:on[ ])?(?:monday,?[ ])?(?:the[ ])?
-        (?:(?P<wkdom>{_DAY})[ ](?:of[ ])?(?P<wkmonth>{_MONTH})|(?P<wkmonth2>{_MONTH})[ ](?P<wkdom2>{_DAY}))
-    | (?:(?<=\b(?:in|by|until|till|before|during|over)[ ])(?:the[ ])?|(?P<seasonrel>this|next|this[ ]coming)
-        [ ])(?:early[ ]|late[ ])?(?P<season>spring|summer|autumn|fall|winter)(?![\w-]|[ ](?:break|holiday
-        |sale|semester|term|school|camp|festival|party|jacket|coat|cleaning|collection|tyres|tires))
+    | (?:the[ ])?week[ ](?:of|commencing|beginning|starting|from)[ ](?:on[ ])?
+        (?:monday,?[ ])?(?:the[ ])?(?:(?P<wkdom>{_DAY})(?:[ ](?:of[ ])?(?P<wkmonth>{_MONTH}))?
+            |(?P<wkmonth2>{_MONTH})[ ](?P<wkdom2>{_DAY}))
+    | (?:(?<=\b(?:in|by|until|till|before|during|over)[ ])(?:the[ ])?
+            |(?P<seasonrel>this|next|this[ ]coming)[ ])
+        (?:early[ ]|late[ ])?(?P<season>spring|summer|autumn|fall|winter)
+        (?![\w-]|[ ](?:break|holiday|sale|semester|term|school|camp|festival
+            |party|jacket|coat|cleaning|collection|tyres|tires))
         (?:,?[ ](?:of[ ])?(?P<seasonyear>{_YEAR}|this[ ]year|next[ ]year))?
     | (?:(?:between[ ]|from[ ])?(?:the[ ])?{_DAY}[ ]?(?:and|to|until|till|–|-)[ ]?)?
         (?:the[ ])?(?P<dom>{_DAY})[ ](?:of[ ])?(?P<domm>{_MONTH})(?:,?[ ](?P<domy>{_YEAR}))?
@@ -168,7 +174,8 @@ _PHRASE = regex.compile(
           |(?P<relmonth>{_MONTH})\b)
     | (?P<week>weekend|eow|eom|eoy)\b
     | (?P<the>the[ ])weekend\b
-    | (?P<within>the[ ](?:next|coming|following)[ ])?(?P<n>{_NUMBER})[ ](?:more[ ])?(?P<unit>minute|min|hour|day|night|week|fortnight|month|year)s?
+    | (?P<within>the[ ](?:next|coming|following)[ ])?(?P<n>{_NUMBER})[ ]
+        (?:more[ ])?(?P<unit>minute|min|hour|day|night|week|fortnight|month|year)s?
         (?P<dir>[ ]ago|[ ]from[ ]now|[ ]later|['’]?[ ]time)?\b
     | (?P<fortnight>a[ ]fortnight)(?P<fdir>[ ]ago)?\b
     | (?:the[ ])?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?[ ](?:the[ ])?)(?P<wdom>{_DAY})[ ]
@@ -182,6 +189,7 @@ _PHRASE = regex.compile(
         |eleventh|twelfth|thirteenth|fourteenth|fifteenth|twentieth|thirtieth)
         (?:[ ]of[ ](?:(?P<ordmonth>{_MONTH})|(?P<ordrel>this|next|the)[ ]month))?
         (?![ \w]{{1,2}}\w*(?:time|one))\b
+    | between[ ](?:early[ ]|late[ ])?{_MONTH}[ ]and[ ](?P<monthto>{_MONTH})(?![ ]\d)
     | (?P<month>(?<=\b(?:in|since|by|until|till|from|before|of|during|early|late|mid|mid-|come)[ -])
         (?:early[ ]|late[ ]|mid[ -]?)?{_MONTH})(?![ ]\d)
     | (?P<year>(?<=\b(?:in|since|by|until|till|from|before|of|around)[ ]){_YEAR})(?![\w-])
@@ -285,9 +293,7 @@ def _resolve(m: regex.Match[str], today: date, past: bool) -> tuple[str, date] |
     if g["weekafter"]:
         return _days(today - timedelta(today.weekday()) + timedelta(20))
     if g["wkdom"] or g["wkdom2"]:
-        month, day = _month(g["wkmonth"] or g["wkmonth2"]), _leading(g["wkdom"] or g["wkdom2"])
-        monday = date(_year_for(month, day, today, past), month, day)
-        return _days(monday + timedelta(6 - monday.weekday()))
+        return _week_of(g, today, past)
     if g["domm"] or g["mod"]:
         month = _month(g["domm"] or g["mod"])
         day = int(regex.match(r"\d+", g["dom"] or g["modd"])[0])
@@ -361,6 +367,10 @@ def _resolve(m: regex.Match[str], today: date, past: bool) -> tuple[str, date] |
         return (
             _day_of_month(day, today, past) if head.startswith(("on ", "by ", "until ")) else None
         )
+    if g["monthto"]:
+        month = _month(g["monthto"])
+        year = _year_for(month, None, today, past)
+        return f"{year:04d}-{month:02d}", _month_end(year, month)
     if g["month"]:
         month = _month(g["month"])
         year = _year_for(month, None, today, past)
@@ -381,6 +391,20 @@ def _leading(words: str) -> int:
     """The number that the words begin with ("7th" -> 7)."""
     found = regex.match(r"\d+", words)
     return int(found[0]) if found else 0
+
+
+def _week_of(g: dict[str, str | None], today: date, past: bool) -> tuple[str, date] | None:
+    """The Sunday of the week that a day names: "the week of 7 December", "the week of the 14th"."""
+    day, named = _leading(g["wkdom"] or g["wkdom2"] or ""), g["wkmonth"] or g["wkmonth2"]
+    if named is None:
+        found = _day_of_month(day, today, past)
+        if found is None:
+            return None
+        monday = found[1]
+    else:
+        month = _month(named)
+        monday = date(_year_for(month, day, today, past), month, day)
+    return _days(monday + timedelta(6 - monday.weekday()))
 
 
 def _part_of(g: dict[str, str | None], today: date, past: bool) -> tuple[str, date] | None:
@@ -518,16 +542,11 @@ def _count(m: regex.Match[str], g: dict[str, str | None], today: date) -> tuple[
     head = m[0].lower()
     if direction == "ago":
         sign = -1
-    elif direction in (
-        "from now",
-        "later",
-        "time",
-        "'s time",
-        "' time",
-        "’ time",
-    ) or head.startswith(("in ", "within ")):
-        sign = 1
-    elif g["within"] and head.startswith(("over ", "during ", "the ")):
+    elif (
+        direction in ("from now", "later", "time", "'s time", "' time", "’ time")
+        or head.startswith(("in ", "within "))
+        or (g["within"] and head.startswith(("over ", "during ", "the ")))
+    ):
         sign = 1
     else:
         return None  # a duration ("for two weeks"), no date

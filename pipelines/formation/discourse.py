@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Literal, assert_never
 
 from pipelines.formation.findings import (
@@ -25,7 +26,7 @@ from pipelines.formation.findings import (
     ConstraintWithdrawn,
     Finding,
 )
-from pipelines.formation.likeness import names_part_of, overlap, same_name, terms
+from pipelines.formation.likeness import names_part_of, overlap, plain, same_name, terms
 from pipelines.formation.proposal import (
     Background,
     Claim,
@@ -46,6 +47,8 @@ _REACH = 3
 _SOON = 3
 #: a text that was announced comes in the next message, or after one answer
 _ANSWERED = 2
+#: claims of one predicate, the latest first, among which an earlier one is looked for
+_LOOKED_AT = 100
 #: within this time a denial without a word of change takes the denied claim back
 _A_DAY = timedelta(days=1)
 #: the share of a hint's words that must occur in what it refers to
@@ -95,7 +98,10 @@ class Discourse:
     def __init__(self, conversation: Conversation, background: Background) -> None:
         self.conversation = conversation
         self.speakers: frozenset[str] = frozenset(m.speaker for m in conversation.messages)
-        self.mentions: list[Mention] = []
+        self._mentions: dict[int, dict[Mention, None]] = {}
+        #: everybody mentioned, the latest last
+        self.named: dict[str, None] = {}
+        self._genders: dict[str, Gender] = {}
         #: what a reader remembers from message to message, under names of its own
         self.scratch: dict[str, int] = {}
         #: the place named last as somebody's home or origin, for "which is in …"
@@ -117,6 +123,9 @@ class Discourse:
             )
             for k in background.claims
         ]
+        self._of: dict[str, list[HeldClaim]] = {}
+        for held in self.claims:
+            self._of.setdefault(held.claim.predicate, []).append(held)
         self.commitments: list[HeldCommitment] = [
             HeldCommitment(
                 Commitment(summary=k.summary, by=k.by, message=-1, due=k.due), known=k.id
@@ -140,14 +149,16 @@ class Discourse:
 
     def mention(self, name: str, message: int, gender: Gender | None = None) -> None:
         """Notes that a person was named; call it in the order of the text, for every person."""
-        self.mentions.append(Mention(name, message, gender))
+        found = Mention(name, message, gender)
+        self.named.pop(name, None)
+        self.named[name] = None
+        self._mentions.setdefault(message, {})[found] = None
+        if gender:
+            self._genders[plain(name)] = gender
 
     def gender(self, name: str) -> Gender | None:
         """The gender that an earlier mention of `name` gave, if any."""
-        return next(
-            (m.gender for m in reversed(self.mentions) if m.gender and same_name(m.name, name)),
-            None,
-        )
+        return self._genders.get(plain(name))
 
     def antecedent(
         self, message: int, gender: Gender | None, *, besides: str | None = None
@@ -161,9 +172,9 @@ class Discourse:
         """
         for number in range(message, max(-1, message - _REACH), -1):
             fitting: list[str] = []
-            for m in self.mentions:
+            for m in self._mentions.get(number, ()):
                 known = m.gender or self.gender(m.name)
-                if m.message != number or (gender and known and known != gender):
+                if gender and known and known != gender:
                     continue
                 if same_name(m.name, self.speaker(message)):
                     continue
@@ -171,17 +182,18 @@ class Discourse:
                     continue
                 if not any(same_name(m.name, n) for n in fitting):
                     fitting.append(m.name)
+                    if len(fitting) > 1:
+                        return None
             if fitting:
-                return fitting[0] if len(fitting) == 1 else None
+                return fitting[0]
         return None
 
     def earlier(self, speaker: str, subject: str, predicate: str) -> list[HeldClaim]:
         """The active claims of a speaker in a slot, the latest first."""
         return [
             h
-            for h in reversed(self.claims)
+            for h in islice(reversed(self._of.get(predicate, ())), _LOOKED_AT)
             if h.state == "active"
-            and h.claim.predicate == predicate
             and same_name(h.claim.asserted_by, speaker)
             and same_name(h.claim.subject, subject)
         ]
@@ -332,7 +344,9 @@ class Discourse:
             claim = replace(claim, change=change, revises=self._reference(target))
             if change == "correction":
                 target.state = "superseded"
-        self.claims.append(HeldClaim(claim))
+        held = HeldClaim(claim)
+        self.claims.append(held)
+        self._of.setdefault(claim.predicate, []).append(held)
 
     def _reference(self, held: HeldClaim) -> ClaimRef:
         if held.known:
@@ -385,7 +399,8 @@ class Discourse:
                 if h.state == "active"
                 and same_name(h.claim.asserted_by, speaker)
                 and (
-                    overlap(f.about, f"{h.claim.object} {h.claim.predicate}") >= _LIKE
+                    same_name(h.claim.object, f.about)
+                    or overlap(f.about, f"{h.claim.object} {h.claim.predicate}") >= _LIKE
                     or overlap(h.claim.object, f.about) >= 1.0
                 )
             ]

@@ -35,8 +35,7 @@ FIRST_PERSON = regex.compile(
     r"(?i)(?<![\w])(?:i|me|my|mine|myself|we|us|our|ours|im|ive)(?![\w])|[我俺咱]"
 )
 THIRD_PERSON = regex.compile(
-    r"(?i)(?<!\w)(?:he|she|they|him|her|his|hers|them|their|theirs|it|its|who|my|our)(?!\w)|"
-    r"[他她它]|[我咱]"
+    r"(?i)(?<!\w)(?:he|she|they|him|her|his|hers|them|their|theirs|it|its|who|my|our)(?!\w)|[他她它]|[我咱]"
 )
 SECOND_PERSON = regex.compile(r"(?i)(?<!\w)(?:you|your|yours|u)(?!\w)|[你您]")
 NEGATION = regex.compile(
@@ -86,8 +85,7 @@ STANDING = regex.compile(
     r"(?i)(?<!\w)(?:always|never|from now on|from here on|going forward|in (?:the )?future|"
     r"henceforth|every time|each time|whenever|when(?:ever)? you|by default|at all times|"
     r"do(?:n['’]t| not)|stop \w+ing|unless i|only ever|any time|for all|in all|all (?:my|your)|"
-    r"every|each)(?!\w)|以后|今后|从现在|一直|总是|永远|始终|每次|每当|都|不要|别|务必|必须|一律|"
-    r"默认"
+    r"every|each)(?!\w)|以后|今后|从现在|一直|总是|永远|始终|每次|每当|都|不要|别|务必|必须|一律|默认"
 )
 WITHDRAWAL = regex.compile(
     r"(?i)(?<!\w)(?:no longer|any ?more|forget|drop|again|need(?:n['’]t| not)|never mind|cancel|"
@@ -119,15 +117,13 @@ AUTHORITY = regex.compile(
     r"passphrase|api keys?|secret keys?|access (?:rights?|tokens?|level)|"
     r"system prompt|developer (?:mode|message)|"
     r"jailbreak|(?:ignore|disregard|override|bypass)(?: \w+){0,4} "
-    r"(?:instructions?|rules?|polic(?:y|ies)|restrictions?|safety|prompts?|guardrails?|filters?))"
-    r"(?!\w)"
+    r"(?:instructions?|rules?|polic(?:y|ies)|restrictions?|safety|prompts?|guardrails?|filters?))(?!\w)"
     r"|管理员|权限|超级用户|密码|口令|密钥|系统提示|忽略.{0,8}(?:指令|规则|限制|提示)"
 )
 _DATE_WORD = regex.compile(
     r"(?i)\d|(?<!\w)(?:mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun)(?:s|nes|rs|ur)?(?:day)?s?(?!\w)"
     r"|(?<!\w)(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec)(?:uary|ruary|ch|il|e|y|ust|"
-    r"tember|ober|ember)?(?!\w)|(?<!\w)(?:today|tonight|tomorrow|yesterday|week|weeks|weekend|"
-    r"month|"
+    r"tember|ober|ember)?(?!\w)|(?<!\w)(?:today|tonight|tomorrow|yesterday|week|weeks|weekend|month|"
     r"months|year|years|day|days|morning|noon|afternoon|evening|midnight|spring|summer|autumn|fall|"
     r"winter|christmas|easter|fortnight|next|last|end|birthday|now|hours?|minutes?)(?!\w)"
     r"|[日号天周月年春夏秋冬晚午]|星期|礼拜|今|明|昨|后天|底|现在|小时"

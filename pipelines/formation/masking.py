@@ -5,8 +5,8 @@ becomes the single character `QUOTED`. Short names in quotation marks ('everyone
 stay, without their marks. Newlines stay where they were.
 
 What a speaker hands over to be translated claims nothing either, whatever its language: behind
-"请翻译成中文：" or "Translate to Chinese:" the rest of the message goes; where nothing stands behind
-such words, what stands before them.
+"请翻译成中文：" or "Translate to Chinese:" the rest of the message goes; where nothing stands
+behind such words, what stands before them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ROLE_LINE = regex.compile(
     r"note|override|消息|提示))?[\])>*]{0,3}[ \t]*[:：]"
 )
 _TONGUE_ZH = "[中汉英日法德韩俄意葡泰荷外西文言粤越][语文]?"
-#: an order to translate or polish a text; a trade ("我做翻译工作") or a skill ("我能翻译法语") is none
+#: an order to translate or polish a text; no trade ("我做翻译工作"), no skill ("我能翻译法语")
 _ORDER_ZH = regex.compile(
     r"(?:请|帮|麻烦|劳驾|求|(?<!我)能|(?<!我)可以|[把将给](?=[^。\n]{0,30}(?:译|润色|改写))|需要|"
     r"想要?|"
@@ -69,8 +69,6 @@ _BACK_REFERENCE = regex.compile(r"(?i)\b(?:that|this|it|above|previous|last)\b")
 _SAYING = regex.compile(r"[\p{L}\p{N}\ufffc]")
 _HAN = regex.compile(r"[㐀-鿿]")
 _LATIN = regex.compile(r"[A-Za-z]{2}")
-#: opening mark, closing mark
-_PAIRS = (("“", "”"), ("「", "」"), ("『", "』"), ("«", "»"), ("‘", "’"))
 _QUOTES = regex.compile(
     r'"[^"\n]{0,2000}"|“[^“”\n]{0,2000}”|「[^「」\n]{0,2000}」|『[^『』\n]{0,2000}』|«[^«»\n]{0,2000}»'
     r"|(?<![\w'’])'[^'\n]{1,2000}'(?![\w'])|(?<![\w'’])‘[^’\n]{1,2000}’(?!\w)"

@@ -104,8 +104,7 @@ _PREDICATE = regex.compile(r"[a-z][a-z0-9]{0,23}(?:_[a-z0-9]{1,24}){0,5}")
 _TYPE = regex.compile(r"[A-Z][A-Za-z0-9]{0,47}")
 #: predicates that would act on the memory itself, or on who may do what
 _FORBIDDEN_PREDICATE = regex.compile(
-    r"same_as|caused_by|(?:.*_)?(?:admin|root|sudo|permissions?|privileges?|authority|"
-    r"authori[sz]ed|"
+    r"same_as|caused_by|(?:.*_)?(?:admin|root|sudo|permissions?|privileges?|authority|authori[sz]ed|"
     r"access|password|secret|credentials?|token|trusts?|trusted|owner_of|instance_of)(?:_.*)?"
 )
 #: types that memory keeps for its own machinery

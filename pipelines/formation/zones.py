@@ -15,21 +15,19 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import regex
 
-from pipelines.formation.lexicon import TIME_ZONES
+from pipelines.formation.lexicon import TIME_ZONES, word_set
 
 
 @dataclass(frozen=True, slots=True)
 class ZonePhrase:
-    """The words `text[start:end]` name a zone; `zone` is None where they do not tell which."""
+    """Words up to `end` that name a zone; `zone` is None where they do not tell which."""
 
     end: int
     zone: tzinfo | None
 
 
 #: words of the tz database that are no names of places people set clocks by
-_AREAS = frozenset(
-    "Africa America Antarctica Arctic Asia Atlantic Australia Europe Indian Pacific".split()
-)
+_AREAS = word_set("Africa America Antarctica Arctic Asia Atlantic Australia Europe Indian Pacific")
 #: further cities, countries and regions of one zone, lower case
 _MORE_PLACES = {
     "Europe/London": "uk|england|britain|scotland|wales|manchester|edinburgh|glasgow|british",
@@ -97,7 +95,7 @@ _ZONE = regex.compile(
     )\)?"""
 )
 #: before "time" these name the zone of a person, not of a place
-_WHOSE = frozenset("my your our his her their local own".split())
+_WHOSE = word_set("my your our his her their local own")
 
 
 @cache

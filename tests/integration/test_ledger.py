@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
-from psycopg.sql import SQL
+from psycopg.sql import SQL, Identifier
 
-from jobs import ledger
+from jobs import ledger, schedule
 from jobs.ledger import Idempotency
+from storage import conversations, spaces
 from storage import jobs as table
-from storage import spaces
 from storage.clock import now
 from storage.database import Database, Scope
 from storage.errors import (
@@ -457,3 +458,146 @@ def test_retention_deletes_only_what_ended_long_ago(database, space, clean):
     with pytest.raises(NotFound):
         read(database, old)
     assert history(database, old) == []
+
+
+def test_the_login_role_itself_sees_no_tenants_rows(database, space, services):
+    accept(database, space)
+    with psycopg.connect(services.database_url) as conn:
+        for name in ("job", "job_event", "conversation", "space", "worker"):
+            row = conn.execute(SQL("select count(*) from {}").format(Identifier(name))).fetchone()
+            assert row == (0,), name
+
+
+def test_a_joiner_keeps_the_waiting_job_from_starting_before_it_has_committed(database, space):
+    waiting = accept(database, space, "maintenance", coalesce_key="k")
+    claimed: list[Job] = []
+    thread = threading.Thread(target=lambda: claimed.extend(claim(database, waiting)))
+    with database.transaction(Scope(space)) as tx:
+        joined = ledger.accept(tx, anonymous(space), "maintenance", {}, coalesce_key="k")
+        assert joined.job.id == waiting.id
+        thread.start()
+        thread.join(0.3)
+        assert thread.is_alive()
+        assert claimed == []
+    thread.join()
+    assert [job.id for job in claimed] == [waiting.id]
+
+
+def test_joining_while_jobs_of_the_key_come_and_go_never_fails(database, space):
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            with database.ledger() as tx:
+                ids = [
+                    row[0]
+                    for row in tx.execute(
+                        "select id from job where space_id = %s and state = 'accepted'", (space,)
+                    )
+                ]
+            for job_id in ids:
+                with database.ledger_statement() as tx:
+                    for job in ledger.claim([job_id], WORKER, tx):
+                        succeed(database, job)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        with ThreadPoolExecutor(6) as pool:
+            joined = list(
+                pool.map(
+                    lambda _: accept(database, space, "maintenance", coalesce_key="k").id,
+                    range(300),
+                )
+            )
+    finally:
+        stop.set()
+        worker.join()
+    assert len(joined) == 300
+
+
+def test_a_successor_of_a_failed_job_has_failed_when_it_is_accepted(database, space):
+    first = accept(database, space)
+    [running] = claim(database, first)
+    conclude(database, running, ModelRejected())
+    second = accept(database, space, after_id=first.id)
+    assert second.state == "failed"
+    assert second.error is not None
+    assert second.error["code"] == "predecessor_failed"
+    with pytest.raises(NotFound):
+        accept(database, space, after_id="job-" + "0" * 32)
+
+
+def test_cancelling_a_job_that_others_joined_lets_them_go_on(database, space):
+    first = accept(database, space, "maintenance", coalesce_key="k")
+    [running] = claim(database, first)
+    joined = accept(database, space, "maintenance", coalesce_key="k")
+    conclude(database, running, Unavailable())
+    assert read(database, joined).coalesced_into == first.id
+    with database.transaction(Scope(space)) as tx:
+        ledger.cancel(tx, anonymous(space), first.id)
+    assert read(database, first).state == "cancelled"
+    heir = read(database, joined)
+    assert (heir.state, heir.coalesced_into) == ("accepted", None)
+    assert [job.id for job in claim(database, joined)] == [joined.id]
+
+
+def test_the_record_of_a_joined_run_is_settled_with_it(database, space):
+    scope = Scope(space)
+    first = accept(database, space, "maintenance", coalesce_key="k")
+    [running] = claim(database, first)
+    with database.transaction(scope) as tx:
+        number = conversations.next_id(tx, scope)
+        joined = ledger.accept(tx, anonymous(space), "maintenance", {}, coalesce_key="k").job
+        conversations.create(
+            tx, scope, number, "maintenance", job_id=joined.id, principal="p", messages=[]
+        )
+    conclude(database, running, Unavailable())
+    make_due(database, first)
+    succeed(database, *claim(database, first))
+    with database.ledger() as tx:
+        tx.execute("delete from job where id = %s", (joined.id,))
+    with database.transaction(scope) as tx:
+        record = conversations.get(tx, scope, number)
+    assert record is not None
+    assert record.status == "completed"
+
+
+@pytest.mark.parametrize("asked", [1e8, 1e18])
+def test_nobody_makes_a_job_wait_for_longer_than_an_hour(database, space, asked):
+    job = accept(database, space)
+    [running] = claim(database, job)
+    conclude(database, running, Unavailable(retry_after=asked))
+    wait = read(database, job).available_at - now()
+    assert 3500 < wait.total_seconds() <= 3600
+
+
+def test_a_schedule_that_cannot_be_taken_holds_up_no_other(database, space):
+    good, bad = f"good-{space}", f"bad-{space}"
+    with database.ledger() as tx:
+        for name in (bad, good):
+            schedule.add(tx, name, "* * * * *", "retention", space_id=space)
+        tx.execute(
+            "update schedule set next_due = now() - interval '1 s',"
+            " kind = case when name = %s then 'from_the_future' else kind end"
+            " where name = any(%s)",
+            (bad, [good, bad]),
+        )
+        jobs = [job for job in schedule.tick(tx) if job.space_id == space]
+    assert [job.kind for job in jobs] == ["retention"]
+
+
+def test_ticks_that_nobody_worked_on_do_not_pile_up(database, space):
+    name = f"pile-{space}"
+    jobs = []
+    with database.ledger() as tx:
+        schedule.add(tx, name, "* * * * *", "retention", space_id=space)
+    for minute in range(3, 0, -1):
+        with database.ledger() as tx:
+            tx.execute(
+                "update schedule set next_due = date_trunc('minute', now())"
+                " - make_interval(secs => %s) where name = %s",
+                (minute, name),
+            )
+            jobs += [job.id for job in schedule.tick(tx) if job.space_id == space]
+    assert len(set(jobs)) == 1

@@ -20,6 +20,12 @@ _CHOICE = re.compile(
     rf"(?P<tail2>{_TAIL})?"
     r"(?:呢|啊|呀|多一点|多些)?[?？]\s*$"
 )
+#: 红茶还是绿茶，你更喜欢哪个
+_WHICH = re.compile(
+    rf"(?:^|[,。!?;:\s])(?P<one>[^,。!?你我]{{1,10}}?)(?P<tail>)?还是"
+    rf"(?P<two>[^,。!?你我]{{1,10}}?)(?P<tail2>)?,?"
+    rf"你{_HABIT}(?P<verb>喜欢)(?:哪[个种样]?|什么)(?:呢|啊|一个|一种)?[?？]\s*$"
+)
 _AROUND = re.compile(
     r"^(?:嗯+|哦|啊|当然|肯定|应该|是|还是|我?(?:更|比较|最)?(?:喜欢|选|爱)?|,|在|对)*"
     r"(?P<side>[^,]{1,12}?)"
@@ -39,7 +45,8 @@ def completed(words: str, conversation: Conversation, index: int) -> str:
     before = conversation.messages[index - 1]
     if before.speaker == conversation.messages[index].speaker:
         return words
-    asked = _CHOICE.search(folded(before.text[-120:]))
+    question = folded(before.text[-120:])
+    asked = _CHOICE.search(question) or _WHICH.search(question)
     if asked is None or _EITHER.search(bare):
         return words
     answer = _AROUND.match(folded(bare))

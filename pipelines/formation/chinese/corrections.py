@@ -72,6 +72,8 @@ _ALL_BACK = re.compile(
     r"(?:[那这上一]?[句条])?(?:话|消息|说法)?(?:吧|了)?$"
     r"|^(?:我)?(?:刚才|刚刚|上面|前面|之前)(?:说)?的?(?:那些?|这些?)?[句]?(?:话)?(?:都|"
     r"就)?当我没说(?:过)?(?:吧|了)?$"
+    r"|^(?:我)?(?:刚才|刚刚|之前|上面)(?:说的?|的)?(?:那[句条些]?)?话?(?:都|就|请|请你|麻烦)*"
+    r"(?:忽略|无视|作废)(?:吧|掉)?$"
     r"|^(?:我)?(?:刚才|刚刚|之前|上面)?(?:说的?|那[句条]话?)?(?:全|都)?(?:是|都是|全是)(?:吹牛|"
     r"瞎掰|扯淡|胡扯|骗人)的$"
 )
@@ -196,6 +198,7 @@ def _about(sentence: Sentence, speaker: str, discourse: Discourse) -> str | None
         named = folded(held.claim.object)
         own = held.state == "active" and same_name(held.claim.asserted_by, speaker)
         topic = _TOPICS.get(held.claim.predicate)
-        if own and (named in text or (topic is not None and topic.search(text))):
+        tongue = held.claim.predicate == "speaks" and traits.names_language(text, held.claim.object)
+        if own and (tongue or named in text or (topic is not None and topic.search(text))):
             return held.claim.object
     return None

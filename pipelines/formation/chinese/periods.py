@@ -1,7 +1,7 @@
 """Periods longer than a day and clocks of other places, on top of the plain dates.
 
-下季度, 明年上半年, 一月下旬 and 今年冬天 end with their last day; 纽约时间23:30 is read in that zone,
-and a clock whose zone cannot be told (当地时间) gives the day only.
+下季度, 明年上半年, 一月下旬 and 今年冬天 end with their last day; 纽约时间23:30 is read in that
+zone, and a clock whose zone cannot be told (当地时间) gives the day only.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ _NUMBER = {c: i for i, c in enumerate("一二三四五六七八九", start=1)} |
     "十一": 11,
     "十二": 12,
 }
-_YEAR = r"(?:(?P<year>(?:19|20)\d{2})年|(?P<relyear>今年|本年|明年|来年|后年|去年)|"
-_YEAR = r"(?P<relyear2>[今明去])(?=[春夏秋冬]))?的?"
+_YEAR = (
+    r"(?:(?P<year>(?:19|20)\d{2})年|(?P<relyear>今年|本年|明年|来年|后年|去年)|"
+    r"(?P<relyear2>[今明去])(?=[春夏秋冬]))?的?"
+)
 _PERIOD = re.compile(
     rf"(?:在|到|于|等到?|从)?(?:{_YEAR}(?:第?(?P<quarter>[一二三四1-4])季度|[Qq](?P<q>[1-4])"
     rf"(?![0-9A-Za-z])"
     r"|(?P<half>[上下])半年|(?P<season>[春夏秋冬])[天季](?!衣|装|款|服))"
+    r"|(?P<within>年内|今年(?:之?内|以内))"
     r"|(?P<relquarter>上上?|下下?|这|本)个?季度"
     r"|(?:(?P<month>1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月份?|(?P<relmonth>上|下|这|"
     r"本)个?月)的?(?P<ten>[上中下])旬)"
@@ -116,7 +119,9 @@ def _period(m: re.Match[str], at: datetime, tense: Tense) -> DatePhrase | None:
     today = at.astimezone(UTC).date()
     named = m["relyear"] or m["relyear2"]
     year = int(m["year"]) if m["year"] else today.year + _RELATIVE_YEAR[named[0]] if named else None
-    if m["season"]:
+    if m["within"]:
+        span = _months(today.year, 12, 12)
+    elif m["season"]:
         if year is None:
             return None  # 春天 alone may be the name of anything
         last_month = _LAST_MONTH[m["season"]]

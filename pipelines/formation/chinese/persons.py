@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from pipelines.formation.chinese.names import is_name, name_end
 from pipelines.formation.chinese.phrase import Phrase
 from pipelines.formation.discourse import Discourse, Gender
 
+#: so many names are looked for, the latest first
+_REMEMBERED = 100
 #: relation word -> predicate, whether the relative is its subject, gender
 Tie = tuple[str, bool, Gender | None]
 
@@ -121,7 +124,7 @@ class People:
     def known(self) -> Iterable[str]:
         """Names that may be taken wherever they stand."""
         names = [s for s in self.discourse.speakers if s not in ("user", "assistant", "system")]
-        return [*names, *{m.name for m in self.discourse.mentions}]
+        return [*names, *islice(reversed(self.discourse.named), _REMEMBERED)]
 
     def meet(self, name: str, gender: Gender | None) -> None:
         """Notes that the message names a person."""

@@ -199,6 +199,11 @@ def substance(words: str, text: str) -> str | None:
     return words.strip() or None
 
 
+def names_language(text: str, tag: str) -> bool:
+    """Whether a folded text names the language of a BCP 47 tag."""
+    return any(_LANGUAGES[name] == tag for name in _TONGUE.findall(text))
+
+
 def language(text: str) -> str | None:
     """The BCP 47 tag of the language that folded `text` names and nothing else."""
     return _LANGUAGES.get(text.strip())

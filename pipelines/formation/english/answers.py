@@ -85,7 +85,8 @@ _CHOSEN_OPENING = regex.compile(
 )
 _CHOSEN_ENDING = regex.compile(
     r"(?i)(?:[, ]+(?:please|thanks|thank you|for me|always|every time|any ?day|any time|of course|"
-    r"definitely|by far|hands down|for sure|if anything|obviously|actually|now|these days))+$"
+    r"definitely|by far|hands down|no question|no contest|no doubt|without a doubt|easily|ones|"
+    r"for sure|if anything|obviously|actually|now|these days))+$"
 )
 _SIDE_OPENING = regex.compile(r"(?i)^(?:(?:in|at|for|with|to|from|by|the|a|an|your|rather) )+")
 _SIDE_ENDING = regex.compile(
@@ -148,6 +149,11 @@ def _chosen(answer: str, asked: str) -> str | None:
         if m is None:
             continue
         sides = [_side(x) for part in m["options"].split(", ") for x in _OR.split(part)]
+        head = sides[-1].split()
+        if len(head) > 1 and all(len(x.split()) == 1 for x in sides[:-1]):
+            whole = " ".join(head[1:])  # "morning or evening calls": calls, both
+            if _same(_side(bare), head[0]) or _side(bare) in sides[:-1]:
+                return sentence.format(f"{_side(bare).lower()} {whole}")
         chosen = next((x for x in sides if _same(x, _side(bare))), None)
         if chosen is None or len(sides) < 2:
             return None

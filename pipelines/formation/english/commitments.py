@@ -142,7 +142,8 @@ _HABIT = regex.compile(
 _CONDITION = regex.compile(
     r"(?i)\b(?:if|unless|provided|assuming|depending|in case|whether|as long as|should you|"
     r"when(?:ever)? (?:i|we) (?:have|get|find) (?:the )?time|one day|some ?day|eventually|"
-    r"at some point|sooner or later|in theory|weather permitting|"
+    r"at some point(?! (?:in|on|next|this|before|during)\b)|sooner or later|in theory|weather "
+    r"permitting|"
     r"maybe|perhaps|probably|possibly|might|hopefully|not sure|i guess|i suppose|i think)\b"
 )
 _STATES = word_set(

@@ -206,7 +206,12 @@ _THAT_RULE = regex.compile(
     r"ignore|lift|undo|scrap|remove|delete) (?:about )?(?:that|the|this|"
     r"my) (?:\w+ ){0,4}(?:rule|instruction|standing order|request)s?\b"
 )
-_ANY_MORE = regex.compile(r"(?i)\b(?:any ?more|any longer|now|again|from now on|after all)\b")
+#: takes back what was ordered just before
+_JUST_SAID = regex.compile(
+    r"(?i)^(?:(?:ok|okay|no|oh|actually|sorry|wait|please|hm+)[,. ]+)*(?:forget|scratch|cancel|"
+    r"drop|"
+    r"strike|undo) (?:that|it|what i (?:just )?said)(?=$|[,.;])"
+)
 _TONGUE = regex.compile(r"(?i)\b(" + "|".join(w for w in LANGUAGES if w.isascii()) + r")\b")
 _REPLYING = regex.compile(r"(?i)\b(?:answer|reply|replies|respond|response|speak|write|talk)\w*\b")
 _BASE_VERB = regex.compile(rf"(?i)^(?:{_STYLE})$")
@@ -238,6 +243,12 @@ def read(s: Sentence, message: int, memory: Discourse) -> list[Finding]:
     held = [h for h in memory.constraints if h.withdrawn_in is None and h.constraint.by == speaker]
     if held and not s.question:
         ended = _withdrawn(text, message, [h.constraint.text for h in held])
+        if (
+            not ended
+            and _JUST_SAID.match(text)
+            and held[-1].constraint.message == _before(message, memory)
+        ):
+            ended = [ConstraintWithdrawn(message)]
         if ended:
             return ended
     if taken_back:
@@ -275,6 +286,12 @@ def read(s: Sentence, message: int, memory: Discourse) -> list[Finding]:
     )
     found.append(ConstraintGiven(given.rstrip(), message))
     return found
+
+
+def _before(message: int, memory: Discourse) -> int:
+    """The speaker's own message before this one; -1 when there is none."""
+    speaker = memory.speaker(message)
+    return next((i for i in range(message - 1, -1, -1) if memory.speaker(i) == speaker), -1)
 
 
 def _recurs(text: str, memory: Discourse) -> bool:

@@ -103,8 +103,10 @@ _UNTRUE = (
     r"bullshit|me (?:joking|kidding|teasing))\b(?! (?:to me|for)\b)"
     r"|(?:was|is) (?:just |only |of course |all |actually )?wrong\b(?! of\b))"
 )
-_TO_FORGET = r"(?:forget|ignore|disregard|delete|erase|discard|scratch|strike|remove|drop|unsay|"
-_TO_FORGET = r"cancel)(?: about)?"
+_TO_FORGET = (
+    r"(?:forget|ignore|disregard|delete|erase|discard|scratch|strike|remove|drop|unsay|"
+    r"cancel)(?: about)?"
+)
 _KIDDING = (
     r"(?:kidding|joking|pulling your leg|teasing|messing with you|winding you up|fooling around)"
 )
@@ -118,21 +120,25 @@ _RETRACT = regex.compile(
     r"(?:the|that|my) (?:thing|bit|part|line|story|claim|comment|remark) (?:about|with|on)|"
     r"(?:the|that|my) [\w' -]{2,30} (?:thing|bit|part|story|line|claim|comment|business|stuff))\b"
     rf"|{_TO_FORGET} (?:the|that|my) (?P<named>[\w' -]{{2,40}}?)(?: from my profile| again)?$"
-    rf"|(?:just |only |i (?:was|am) (?:just |only |obviously )?|was (?:just |only )?){_KIDDING}\b"
-    rf"|{_KIDDING}(?= about\b|$|[.,!])|jk\b"
+    r"|(?<!\bno )(?<!\bno, )(?:just |only |i (?:was|am) (?:just |only |obviously )?|was (?:just |"
+    rf"only )?){_KIDDING}\b"
+    rf"|(?<!\bno )(?<!\bno, ){_KIDDING}(?= about\b|$|[.,!])|jk\b"
     r"|i (?:was|am) (?:just |only )?(?:being silly|lying|making (?:that|it|this) up|not serious)\b"
     rf"|{_SAID} {_UNTRUE}"
     r"|i (?:hereby )?(?:withdraw|retract|unsay) (?:that|it|this|what i said|my (?:claim|statement|"
     r"remark))\b"
     r"|(?:i )?take (?:(?:that|it|this|all (?:of )?that) )?back\b"
     r"|i (?:did not|do not) (?:really |actually )?mean (?:that|it|what)\b"
-    r"|never mind what i said\b|i should not have said that\b"
+    r"|never mind what i (?:said|wrote|told you)\b"
+    r"|(?:the|that|my) (?P<never>[\w' -]{2,30}?) (?:does not|do not|did not|never) (?:really |"
+    r"actually )?"
+    r"exist(?:ed)?\b|i should not have said that\b"
     r"|i (?:just |only )?(?:made|make) (?:up\b|(?:that|it|this|all|the)\b(?=.*\bup\b))"
     r"|(?:wait|ha|haha|actually|oh|sorry)[, ]+no[, ]+i (?:do|am|have) not$"
     r"|none of (?:that|it|this|what i said) (?:is|was) (?:true|real|serious|meant)"
     r"|(?:that|it) is not true\b|it is not (?:actually |really )?true that\b|not really$|i lied\b"
-    r"|(?:please )?do not (?:take|believe) (?:the|that|what i said|my)\b(?=.*\b(?:serious|said|"
-    r"thing)|$)"
+    r"|(?:please )?do not (?:take|believe) (?:the|that|what i said|my)\b"
+    r"(?:.*\b(?:seriously|said|thing)\b|$)"
     r"|there is no (?P<no>[\w' -]{2,30}?)(?: at all)?$"
     r")(?P<rest>.*)"
 )
@@ -391,6 +397,12 @@ def in_jest(s: Sentence) -> bool:
 
 
 _PIECE = regex.compile(r"\s*(?:[,;:]|\s[-–—]\s|—)\s*")
+#: how a sentence may go on after it took something back; "that's a lie Tom told" takes back nothing
+_GOES_ON = regex.compile(
+    r"(?i)\s*(?:$|[,.;!()]|(?:about|of course|though|actually|sorry|haha|lol|and|but|so|obviously|"
+    r"again|at all|really|either|from|that i|that my|on|with|regarding|concerning|i|what|where|how|"
+    r"earlier|before|just now|part|bit|up|seriously|the|my|it|by the way|anyway|please|out)\b)"
+)
 #: "the castle is a joke, so draughty": an opinion on a thing, not on what was said of it
 _OPINION = regex.compile(
     r"(?i)^(?:the|my|this|that) [\w' -]{2,40}? is (?:such |just )?(?:a|an) joke\b"
@@ -409,9 +421,9 @@ def _taken_back(
     `recent` are those of the last message, `others` those about another person whom it names.
     """
     pieces = [p for p in _PIECE.split(text) if p][:6]
-    for place, piece in enumerate(pieces):
+    for piece in pieces:
         m = _RETRACT.match(piece)
-        if m is None or _OPINION.match(piece):
+        if m is None or _OPINION.match(piece) or not _GOES_ON.match(m["rest"]):
             continue
         groups = m.groupdict()
         named = dict.fromkeys(name for _, name in said if _names(text, name))
@@ -419,7 +431,11 @@ def _taken_back(
         if named:
             return [ClaimRetracted(message, one) for one in named]
         about = _ABOUT.search(piece, max(m.start("rest") - 60, 0))
-        words = about["about"] if about else groups["thing"] or groups["named"] or groups["no"]
+        words = (
+            about["about"]
+            if about
+            else groups["thing"] or groups["named"] or groups["no"] or groups["never"]
+        )
         if words is not None and regex.fullmatch(
             r"(?i)(?:that|it|this|all|you|purpose|my own|what i said|last message|previous "
             r"message)",
@@ -431,7 +447,7 @@ def _taken_back(
             fitting = dict.fromkeys(name for predicate, name in said if predicate in topics)
             if fitting:
                 return [ClaimRetracted(message, one) for one in fitting]
-            if groups["named"] or groups["no"] or groups["thing"]:
+            if any(groups[g] for g in ("named", "no", "thing", "never")):
                 continue  # something else is meant
             return [ClaimRetracted(message, words)]
         return [ClaimRetracted(message)] if recent else []

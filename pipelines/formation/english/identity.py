@@ -29,7 +29,7 @@ _CALLED = regex.compile(
     r"everybody|people|my (?:close |old |best |whole )?(?:friends|family|colleagues|coworkers|team|"
     r"mates|parents|siblings|brothers|sisters|boss|mum|mom|dad|granny|grandma|husband|wife)|"
     r"friends|most people|they|all my friends|nearly everyone|almost everyone|"
-    r"(?:at|on|in) (?:the )?(?:work|home|school|office|team|uni|university|club|family),?|"
+    r"(?:at|on|in) (?:the |my )?\p{L}+,?|around here|(?:most|some|all) of my \p{L}+|folks|"
     r"(?:has|have)(?: always)?|"
     r"colleagues|folks|you can|you may|you could|please|just|feel free to|the team|"
     r"my mates|at home they|at work they|"
@@ -59,9 +59,9 @@ _CALLS_OTHER = regex.compile(
     r"(?-i:(?P<one>\p{Lu}[\p{L}-]+)) (?-i:(?P<name>\p{Lu}[\p{L}-]+))(?=$|[,.!;])"
 )
 _CALLS_PRONOUN = regex.compile(
-    r"(?i)^(?:we|everyone|everybody|people|they|friends|all|the family|my family|i)"
-    rf"(?: (?:all|always|usually|just|mostly))* calls? (?P<who>him|her) (?-i:(?P<name>{NAME}))"
-    rf"(?=$|[,.!;])"
+    r"(?i)^(?:calls|(?:we|everyone|everybody|people|they|friends|all|the family|my family|i)"
+    r"(?: (?:all|always|usually|just|mostly))* calls?) (?P<who>him|her) "
+    rf"(?-i:(?P<name>{NAME}))(?=$|[,.!;])"
 )
 _GOES_BY = regex.compile(
     r"(?i)^(?:go(?:es)? by|(?:am|is) (?:also |better |usually |often )?(?:known as|called|"

@@ -466,7 +466,7 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
                 is_name(organisation)
                 and len(organisation.split()) == 1
                 and "joined" in verb.lower()
-                and any(n.name == organisation for n in memory.mentions)
+                and organisation in memory.named
             ):
                 return found
             role = regex.search(

@@ -219,7 +219,10 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
             )
         return found
     if not c.first and (m := _RATHER_THAN.match(c.text)) and (one := thing(m["what"])):
-        state(speaker, "prefers", one, kind_of(one))
+        kind = kind_of(one)
+        if kind != "Thing":  # a word in a list, capitalised only where the sentence begins
+            one = one[0].lower() + one[1:]
+        state(speaker, "prefers", one, kind)
         return found
     if not c.subjects:
         m = _FAVOURITE.match(c.text)
@@ -286,11 +289,7 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
             for one in things(m["what"]):
                 if one.lower().split()[0] in _BARE_GERUNDS or _EMPTY_OBJECT.match(one):
                     continue
-                if (
-                    is_name(one)
-                    and one[0].isupper()
-                    and any(x.name == one for x in memory.mentions)
-                ):
+                if is_name(one) and one[0].isupper() and one in memory.named:
                     continue
                 taste = "keen on" in verb and kind_of(one) in ("Food", "Drink")
                 for subject in c.subjects:
@@ -334,7 +333,7 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
             and is_name(one)
             and len(one.split()) == 1
             and (
-                any(x.name == one for x in memory.mentions)
+                one in memory.named
                 or (
                     singular(one) not in OPTION_KINDS
                     and said.startswith(("like", "love", "hate", "adore", "miss"))

@@ -179,11 +179,7 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
             )
             based = "based" in said and not c.first
             for subject in c.subjects:
-                if (
-                    based
-                    and subject not in memory.speakers
-                    and not any(x.name == subject for x in memory.mentions)
-                ):
+                if based and subject not in memory.speakers and subject not in memory.named:
                     continue
                 place = _place(m["place"])
                 state(

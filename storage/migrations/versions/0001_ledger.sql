@@ -7,7 +7,8 @@ begin
       execute format('create role %I nologin nosuperuser nobypassrls noinherit', r);
     exception when duplicate_object or unique_violation then null;
     end;
-    execute format('grant %I to current_user', r);
+    -- the login role acts as these, and is not itself one of them: it inherits no policy
+    execute format('grant %I to current_user with inherit false, set true', r);
     execute format('grant usage on schema public to %I', r);
   end loop;
 end $$;

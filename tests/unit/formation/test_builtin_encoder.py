@@ -65,7 +65,10 @@ def test_a_message_beyond_the_bound_is_read_up_to_it_with_a_warning() -> None:
     "unit",
     ["a", "Aa ", "I live in ", "I live in Oslo, ", "I\n", '"', "'", "`", "```a ", "1", "(", ".",
      " - ", "on 1 May at 5pm ", "Tom, ", "remind me to ", "always never ", "http://", "a@",
-     "Ab-", "Ab'c", "“", "if ", "Tom said ", "my sister ", "e\u0301", "我 I live ", " "],
+     "Ab-", "Ab'c", "“", "if ", "Tom said ", "my sister ", "e\u0301", "我 I live ", " ",
+     "请把", "翻译", "translate 我", "at 5 pm New York ", "between 7 and ", "the first week of ",
+     "every day ", "forget that ", "scratch that, ", "i liv in ", "每周一早上", "在湖州工作",
+     "还是", "everyone calls ", "for x ", "纽约时间", "上半年", "王伟 "],
 )  # fmt: skip
 def test_a_megabyte_of_anything_is_read_in_bounded_work(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))

@@ -127,3 +127,43 @@ def test_a_move_keeps_the_former_home_and_points_to_it() -> None:
 def test_every_claim_cites_its_message_and_its_speaker() -> None:
     proposal = encoded("你好。", "何田|我住在成都。我养了一只猫叫豆花。")
     assert {(c.message, c.asserted_by) for c in proposal.claims} == {(1, "何田")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我在湖州工作生活。",
+        "我在湖州生活工作。",
+        "我在湖州工作和生活。",
+        "我在湖州上学、生活。",
+        "我目前在湖州生活和工作。",
+        "我在湖州居住工作三年了。",
+        "我在湖州打拼生活了五年。",
+        "我在湖州安家立业。",
+    ],
+)
+def test_who_works_and_lives_somewhere_lives_there(text: str) -> None:
+    assert told(text) == ["顾南 lives_in 湖州"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我在湖州出差。",
+        "我在华为工作生活。",
+        "我曾在湖州工作生活。",
+        "我想在湖州工作生活。",
+        "我在腾讯工作生活很充实。",
+    ],
+)
+def test_other_work_somewhere_is_no_home(text: str) -> None:
+    assert not any("lives_in" in x for x in told(text))
+
+
+def test_nicknames_with_a_letter_and_of_relatives() -> None:
+    assert told("我的外号是老K。") == ["顾南 also_known_as 老K"]
+    assert told("我弟弟林夏小名叫乐乐。") == ["顾南 sibling_of 林夏", "林夏 also_known_as 乐乐"]
+    assert told("我女儿林朵朵，小名叫朵朵。") == [
+        "顾南 parent_of 林朵朵",
+        "林朵朵 also_known_as 朵朵",
+    ]
