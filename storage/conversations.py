@@ -52,7 +52,7 @@ class Conversation:
 
 
 def next_id(tx: Transaction, scope: Scope) -> int:
-    """A new conversation id of the space; ids grow, with gaps. Raises `NotFound` without a space."""
+    """A new conversation id; ids grow, with gaps. Raises `NotFound` without such a space."""
     row = tx.execute(
         "select nextval('conversation_id') from space where space_id = %s", (scope.space_id,)
     ).fetchone()

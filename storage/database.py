@@ -237,6 +237,20 @@ def is_outage(error: BaseException) -> bool:
     )
 
 
+_open = threading.local()
+_database = Database()
+
+
+def database() -> Database:
+    """The process's database."""
+    return _database
+
+
+def size_pools(size: int) -> None:
+    """Set how many connections each role's pool may hold (before first use)."""
+    _database._size = size
+
+
 def sql(text: str) -> LiteralString:
     """Mark a statement built from our own constants as literal; values always go as parameters."""
     return cast(LiteralString, text)
