@@ -6,10 +6,7 @@ Run as `python -m jobs.scheduler` or `brainstem scheduler`.
 from __future__ import annotations
 
 import os
-import signal
 import socket
-import threading
-from types import FrameType
 
 import psycopg
 import structlog
@@ -17,6 +14,7 @@ import structlog
 from jobs import schedule
 from jobs.dispatch import announce
 from jobs.logging import configure_logging
+from jobs.stopping import StopSignal
 from jobs.sweeper import Sweeper
 from storage import jobs as table
 from storage.database import database
@@ -87,15 +85,9 @@ class Scheduler:
 def main() -> None:
     """Run until SIGTERM or SIGINT."""
     configure_logging()
-    stop = threading.Event()
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        stop.set()
-
-    signal.signal(signal.SIGTERM, ask)
-    signal.signal(signal.SIGINT, ask)
+    stop = StopSignal()
     scheduler = Scheduler()
-    while not stop.is_set():
+    while not stop.event.is_set():
         try:
             scheduler.step()
         except (DatabaseUnavailable, psycopg.Error) as error:

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import threading
 import time
 from collections.abc import Sequence
-from types import FrameType
 
 import dramatiq
 import structlog
@@ -25,6 +23,7 @@ from jobs.dispatch import flush, sender
 from jobs.kinds import QUEUES
 from jobs.logging import configure_logging
 from jobs.runner import Runner, known_pipelines
+from jobs.stopping import StopSignal
 from storage.database import database, size_pools
 from storage.errors import DatabaseUnavailable
 from storage.settings import settings
@@ -34,11 +33,11 @@ log = structlog.get_logger(__name__)
 
 def run_worker(queues: Sequence[str], threads: int) -> None:
     """Work on `queues` until SIGTERM or SIGINT."""
-    stop = _stop_on_signal()
+    stop = StopSignal()
     size_pools(threads + 4)
     runner = Runner(known_pipelines(PIPELINES), queues=queues, threads=threads)
     _start(runner, stop)
-    if stop.is_set():
+    if stop.event.is_set():
         return
     broker = LedgerBroker()
     sender().use(broker)
@@ -46,7 +45,10 @@ def run_worker(queues: Sequence[str], threads: int) -> None:
     declare(broker, runner)
     worker = dramatiq.Worker(broker, queues=set(queues), worker_threads=threads)
     listener = threading.Thread(
-        target=broker.wake_ups.listen, args=(redis_client(), stop), name="wake-ups", daemon=True
+        target=broker.wake_ups.listen,
+        args=(redis_client(), stop.event),
+        name="wake-ups",
+        daemon=True,
     )
     listener.start()
     worker.start()
@@ -54,7 +56,8 @@ def run_worker(queues: Sequence[str], threads: int) -> None:
         start_http_server(settings().worker_metrics_port, addr="127.0.0.1")
     threading.Thread(target=warm, args=(queues,), name="warm", daemon=True).start()
     log.info("worker.started", id=runner.id, queues=",".join(queues), threads=threads)
-    stop.wait()
+    while not stop.wait():
+        pass
     log.info("worker.stopping", id=runner.id, running=runner.running)
     worker.stop(timeout=int(settings().shutdown_seconds * 1000))
     _finish(runner)
@@ -62,7 +65,7 @@ def run_worker(queues: Sequence[str], threads: int) -> None:
 
 def run_only(job_id: str, parent: int) -> None:
     """Run one job that has ended a worker before, alone in this process, while `parent` lives."""
-    stop = _stop_on_signal()
+    stop = StopSignal()
     size_pools(3)
     runner = Runner(known_pipelines(PIPELINES), role="isolated", threads=1, isolated=True)
     _start(runner, stop)
@@ -74,9 +77,9 @@ def run_only(job_id: str, parent: int) -> None:
     _finish(runner)
 
 
-def _start(runner: Runner, stop: threading.Event) -> None:
+def _start(runner: Runner, stop: StopSignal) -> None:
     """Register the incarnation; until PostgreSQL answers there is nothing else to do."""
-    while not stop.is_set():
+    while not stop.event.is_set():
         try:
             runner.start()
             return
@@ -95,17 +98,6 @@ def _finish(runner: Runner) -> None:
     database().close()
     # a pipeline stuck in a native call must not keep the process: its job was given back
     os._exit(0)
-
-
-def _stop_on_signal() -> threading.Event:
-    stop = threading.Event()
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        stop.set()
-
-    signal.signal(signal.SIGTERM, ask)
-    signal.signal(signal.SIGINT, ask)
-    return stop
 
 
 def main(argv: Sequence[str] | None = None) -> None:
