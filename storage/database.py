@@ -15,6 +15,8 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, LiteralString, cast
@@ -39,6 +41,9 @@ _BEGIN_SNAPSHOT = SQL(
     "begin isolation level repeatable read read only;"
     " select set_config('brainstem.space', {}, true)"
 )
+
+#: A connection that was not used for so long may have been cut off meanwhile.
+_RESTED_SECONDS = 0.5
 
 #: A transaction as pipelines and stores receive it.
 Transaction = Connection[TupleRow]
@@ -90,6 +95,7 @@ class Database:
     def __init__(self, *, size: int | None = None) -> None:
         self._size = size
         self._pools: dict[tuple[str, bool], ConnectionPool[Connection[TupleRow]]] = {}
+        self._used: weakref.WeakKeyDictionary[Transaction, float] = weakref.WeakKeyDictionary()
         self._pid = os.getpid()
         self._lock = threading.Lock()
 
@@ -181,14 +187,30 @@ class Database:
         """
         with _outages():
             pool = self.pool(LEDGER_ROLE, durable=durable)
-            conn = pool.getconn()
+            conn = self._rested(pool)
             try:
                 yield conn
             except psycopg.OperationalError:
                 pool.check()
                 raise
             finally:
+                self._used[conn] = time.monotonic()
                 pool.putconn(conn)
+
+    def _rested(self, pool: ConnectionPool[Connection[TupleRow]]) -> Transaction:
+        """A pooled connection; one that has rested is asked first whether it still lives."""
+        for _ in range(4):
+            conn = pool.getconn()
+            if time.monotonic() - self._used.get(conn, 0.0) < _RESTED_SECONDS:
+                return conn
+            try:
+                conn.execute("select")
+                return conn
+            except psycopg.OperationalError:
+                conn.close()
+                pool.putconn(conn)
+                pool.check()
+        raise DatabaseUnavailable(retry_after=2.0)
 
     def close(self) -> None:
         """Close all pools; a later use opens them again."""

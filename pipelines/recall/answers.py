@@ -8,6 +8,7 @@ sentence names the messages that it rests on.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -116,13 +117,23 @@ def constraint_statements(
     ][:_COMMITMENTS]
 
 
+#: A question, or the beginning of something imagined.
+_STATES_NOTHING = re.compile(
+    r"[?？]\W*$|^\W*(?:if|what if|suppose|imagine|i wish|如果|要是|假如|假设|但愿|万一)\b",
+    re.IGNORECASE,
+)
+
+
 def quotations(asked: Asked, evidence: Evidence) -> list[Statement]:
-    """The messages that are on topic, in their own words."""
+    """The messages that are on topic, in their own words.
+
+    What somebody asked, or only imagined, states nothing, however alike the words; such messages
+    stay among the sources.
+    """
     told = []
     passages = [(hit, passage(hit.text, evidence.rarity)) for hit in evidence.supported]
-    # what somebody asked answers worse than what somebody said, however alike the words
-    passages.sort(key=lambda found: found[1].endswith(("?", "？")))
-    for hit, words in passages[:_QUOTATIONS]:
+    stated = [found for found in passages if not _STATES_NOTHING.search(found[1])]
+    for hit, words in stated[:_QUOTATIONS]:
         speaker, _ = speaker_and_words(hit.text)
         text = phrases.quotation(speaker, hit.at, words, asked.language)
         told.append(Statement(text, (hit.element_id,), (hit.element_id,)))

@@ -21,6 +21,7 @@ from storage.errors import (
     Cancelled,
     DatabaseUnavailable,
     ModelMisbehaved,
+    ModelRateLimited,
     ModelRejected,
     ModelUnavailable,
 )
@@ -253,7 +254,7 @@ def test_a_passing_fault_is_unavailable_and_not_retried_in_secret(
     provider: Provider, family: str, code: int
 ) -> None:
     error = failure(provider, family, Status(code, retry_after="7"))
-    assert type(error) is ModelUnavailable
+    assert type(error) is (ModelRateLimited if code == 429 else ModelUnavailable)
     assert error.retry
     assert error.retry_after == 7
     assert len(provider.requests) == 1
