@@ -48,6 +48,14 @@ class UpgradeRequired(errors.InvalidInput):
     default = "This route is a WebSocket; connect with Upgrade: websocket."
 
 
+class BodyTimeout(errors.InvalidInput):
+    """The body stopped coming."""
+
+    code = "body_timeout"
+    status = 408
+    default = "The body of the request did not come in time."
+
+
 class TooManyStreams(errors.Unavailable):
     """This process holds as many open streams as it may."""
 

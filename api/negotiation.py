@@ -16,7 +16,9 @@ from flask import Response, request
 from werkzeug.http import parse_options_header
 
 from api import strict_cbor, strict_json
+from api.errors import BodyTimeout
 from storage.errors import InvalidInput, TooLarge, UnsupportedMediaType
+from storage.settings import settings
 
 Media = Literal["application/json", "application/cbor", "text/markdown"]
 JSON: Media = "application/json"
@@ -93,10 +95,24 @@ def _response(
 
 
 def _whole_body() -> bytes:
-    body = request.get_data(cache=False)
-    # a body without a length is cut at the limit rather than refused, unless more is asked for
-    if request.content_length is None and request.environ["wsgi.input"].read(1):
-        raise TooLarge("The body is larger than this server accepts.")
+    # gunicorn lends its socket: a client that stops in the middle must not keep a thread
+    connection = request.environ.get("gunicorn.socket")
+    before = connection.gettimeout() if connection is not None else None
+    try:
+        if connection is not None:
+            connection.settimeout(settings().body_seconds)
+        body = request.get_data(cache=False)
+        # a body without a length is cut at the limit rather than refused, unless more is asked for
+        if request.content_length is None and request.environ["wsgi.input"].read(1):
+            raise TooLarge("The body is larger than this server accepts.")
+    except TimeoutError:
+        raise BodyTimeout() from None
+    except (OSError, ValueError) as error:
+        # what gunicorn raises for a chunked body that is none
+        raise InvalidInput("The body could not be read: its framing is wrong.") from error
+    finally:
+        if connection is not None:
+            connection.settimeout(before)
     return body
 
 

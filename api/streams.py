@@ -36,9 +36,10 @@ class Place:
 
 
 class Places:
-    """The places of one process."""
+    """The places of one sort in one process; `limit` says how many there are."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: Callable[[], int]) -> None:
+        self._limit = limit
         self._lock = threading.Lock()
         self._open: set[Place] = set()
         self.closing = False
@@ -47,7 +48,7 @@ class Places:
         """A place; raises `TooManyStreams` when all are taken."""
         place = Place(self)
         with self._lock:
-            if self.closing or len(self._open) >= settings().api_streams:
+            if self.closing or len(self._open) >= self._limit():
                 raise TooManyStreams()
             self._open.add(place)
         return place
@@ -78,12 +79,18 @@ class Places:
             place.wake()
 
 
-_places = Places()
+_places = Places(lambda: settings().api_streams)
+_waits = Places(lambda: settings().api_waits)
 
 
 def places() -> Places:
-    """The places of this process."""
+    """The places of this process for streams."""
     return _places
+
+
+def waits() -> Places:
+    """The places of this process for requests that wait; streams cannot take them all."""
+    return _waits
 
 
 def end_at_sigterm() -> None:
@@ -97,6 +104,7 @@ def end_at_sigterm() -> None:
 
     def stop(number: int, frame: Any) -> None:
         _places.close()
+        _waits.close()
         before(number, frame)
 
     signal.signal(signal.SIGTERM, stop)

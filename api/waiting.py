@@ -14,7 +14,7 @@ from flask import request
 
 from api.errors import TooManyStreams
 from api.routes import Header
-from api.streams import places
+from api.streams import waits
 from jobs import watch
 from storage.database import Scope
 from storage.errors import Unavailable
@@ -48,7 +48,7 @@ def wait_for_end(job: Job) -> Job:
     if job.terminal or seconds <= 0:
         return job
     try:
-        with places().taken():
+        with waits().taken():
             return watch.wait_for(Scope(job.space_id), job.id, seconds) or job
     except (TooManyStreams, Unavailable):
         # the job is accepted whatever happens to this wait; its receipt says the rest

@@ -8,8 +8,14 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from typing import NoReturn
 
+import psycopg
+import redis
 import typer
+from dramatiq.errors import BrokerConnectionError
+from pydantic import ValidationError
+from sqlalchemy.exc import SQLAlchemyError
 
 from storage.errors import BrainError
 
@@ -47,8 +53,20 @@ def main() -> None:
     try:
         build()(prog_name="brainstem")
     except BrainError as error:
-        print(f"brainstem: {error.message}", file=sys.stderr)
-        sys.exit(1)
+        _fail(error.message)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the settings"
+        _fail(f"{place}: {first['msg']}")
+    except (psycopg.Error, SQLAlchemyError):
+        _fail("The database cannot be used: check DATABASE_URL and that the server is running.")
+    except (redis.RedisError, BrokerConnectionError):
+        _fail("Redis cannot be used: check REDIS_URL and that the server is running.")
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"brainstem: {message}", file=sys.stderr)
+    sys.exit(1)
 
 
 if __name__ == "__main__":

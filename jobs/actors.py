@@ -58,6 +58,8 @@ PIPELINES: dict[str, Pipeline] = {
 
 def warm(queues: Sequence[str]) -> None:
     """Load what the first job of these queues would otherwise wait for."""
+    if "memory" in queues:
+        import_module("pipelines.formation.encoders")
     if "interactive" in queues or "knowledge" in queues:
         from pipelines.ports import embedder
 

@@ -274,7 +274,9 @@ class Runner:
             if job_id in self._children or self.stopping.is_set():
                 return
             command = ["-m", "jobs.worker", "--only", job_id, "--parent", str(os.getpid())]
-            child = subprocess.Popen([sys.executable, *command])
+            # a group of its own: who kills the worker's group ends no innocent run, which sees
+            # that its parent is gone and gives the job back
+            child = subprocess.Popen([sys.executable, *command], start_new_session=True)
             self._children[job_id] = child
         try:
             child.wait()

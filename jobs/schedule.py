@@ -101,6 +101,8 @@ def add(
         raise InvalidInput("A schedule's name has 1 to 100 printable characters.", field="name")
     if not 0 <= jitter_seconds <= 86400:
         raise InvalidInput("The jitter lies between 0 and 86400 seconds.", field="jitter_seconds")
+    if space_id != SYSTEM_SPACE and not table.space_exists(tx, space_id):
+        raise NotFound("There is no such space.")
     if not keep and table.by_name(tx, name) is not None:
         raise Conflict(f"There is a schedule named {name!r} already.")
     return table.insert(

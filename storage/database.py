@@ -253,9 +253,10 @@ def is_outage(error: BaseException) -> bool:
     """Whether `error` says that the server is away rather than that the statement was wrong."""
     if isinstance(error, _AWAY):
         return True
-    # no SQLSTATE: the connection itself broke; class 57P and 08: shutdown and connection faults
+    # no SQLSTATE: the connection itself broke; 57P and 08: shutdown and connection faults; 53: no
+    # disk, memory or connections left
     return isinstance(error, psycopg.OperationalError) and (
-        error.sqlstate is None or error.sqlstate[:3] in {"57P", "080"}
+        error.sqlstate is None or error.sqlstate[:2] in {"53", "08"} or error.sqlstate[:3] == "57P"
     )
 
 

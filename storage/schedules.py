@@ -64,6 +64,12 @@ def all_schedules(tx: Transaction) -> list[Schedule]:
     return cursor.execute(sql(f"select {_COLUMNS} from schedule order by name")).fetchall()
 
 
+def space_exists(tx: Transaction, space_id: str) -> bool:
+    """Whether a schedule of that space has somewhere to work."""
+    row = tx.execute("select 1 from space where space_id = %s", (space_id,)).fetchone()
+    return row is not None
+
+
 def database_time(tx: Transaction) -> datetime:
     """The database's present, by which everything falls due."""
     row = tx.execute("select now()").fetchone()

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
@@ -48,7 +48,7 @@ class Settings(BaseSettings):
     idle_transaction_seconds: float = Field(
         30.0, gt=0, description="an open transaction that does nothing so long is ended"
     )
-    shutdown_seconds: float = Field(20.0, ge=0, description="grace for running jobs at SIGTERM")
+    shutdown_seconds: float = Field(10.0, ge=0, description="grace for running jobs at SIGTERM")
     retry_base_seconds: float = Field(1.0, ge=0)
     retry_cap_seconds: float = Field(300.0, ge=0)
     job_retention_days: float = Field(30.0, ge=0)
@@ -59,7 +59,9 @@ class Settings(BaseSettings):
     api_processes: int = Field(2, ge=1)
     api_threads: int = Field(128, ge=2)
     api_pool_size: int = Field(20, ge=1)
-    api_streams: int = Field(96, ge=1, description="open event streams per API process")
+    api_streams: int = Field(64, ge=1, description="open event streams per API process")
+    api_waits: int = Field(48, ge=1, description="requests that wait for a job, per API process")
+    body_seconds: float = Field(10.0, gt=0, description="how long a body may be silent")
     worker_threads: int = Field(8, ge=1)
     worker_pool_size: int = Field(10, ge=2)
 
@@ -92,6 +94,12 @@ class Settings(BaseSettings):
     cursor_key: str = Field(
         "", repr=False, description="signs page cursors; made in the data folder"
     )
+
+    @model_validator(mode="after")
+    def _leases_outlive_beats(self) -> Settings:
+        if self.heartbeat_seconds * 2 > self.lease_seconds:
+            raise ValueError("heartbeat_seconds must be at most half of lease_seconds")
+        return self
 
 
 @lru_cache(maxsize=1)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from storage.clock import MAX_MILLIS, MIN_MILLIS, parse_text, to_text
+from storage.clock import parse_text, to_millis, to_text
 from storage.errors import InvalidInput, TooLarge, Unsupported
 from storage.settings import settings
 
@@ -23,11 +23,29 @@ MAX_PARTS = 1000
 _STRICT = ConfigDict(strict=True, extra="ignore")
 _CARRIES = ConfigDict(strict=True, extra="allow")
 
-Name = Annotated[str, Field(max_length=MAX_NAME_CHARS)]
+
+def _one_line(text: str) -> str:
+    if any(ord(character) < 32 or ord(character) == 127 for character in text):
+        raise InvalidInput("A name, user or member of a context is one line of plain text.")
+    return text
+
+
+Name = Annotated[str, Field(max_length=MAX_NAME_CHARS), AfterValidator(_one_line)]
+
+#: Observations lie within these: 1980-01-01 up to, not including, 2200-01-01. A time outside them
+#: (seconds taken for milliseconds, a default, a wrong unit) would outrank or underlie everything
+#: else that memory believes.
+EARLIEST = parse_text("1980-01-01T00:00:00Z")
+LATEST = parse_text("2200-01-01T00:00:00Z")
 
 
 def _canonical_time(text: str) -> str:
-    return to_text(parse_text(text))
+    at = parse_text(text)
+    if not EARLIEST <= at < LATEST:
+        raise InvalidInput(
+            "timestamp must lie between 1980-01-01 and 2200-01-01.", field="timestamp"
+        )
+    return to_text(at)
 
 
 #: An RFC 3339 time with any offset and at most milliseconds; kept as `YYYY-MM-DDTHH:mm:ss.SSSZ`.
@@ -56,7 +74,9 @@ class Message(TypedDict):
     )
     name: NotRequired[Name | None]
     user: NotRequired[Name | None]
-    timestamp: NotRequired[Annotated[int, Field(ge=MIN_MILLIS, le=MAX_MILLIS)] | None]
+    timestamp: NotRequired[
+        Annotated[int, Field(ge=to_millis(EARLIEST), lt=to_millis(LATEST))] | None
+    ]
 
 
 class InputContext(TypedDict):

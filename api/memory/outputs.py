@@ -56,6 +56,7 @@ class AgentOutput(BaseModel):
     usage: Usage | None = None
     model: str | None = None
     job: str | None = None
+    state: str | None = None
     receipt: Receipt | None = None
 
 

@@ -67,7 +67,11 @@ def accept_run(
 
 def follow(job: Job) -> dict[str, Any]:
     """The members of an `AgentOutput` that say where the run can be followed."""
-    told: dict[str, Any] = {"job": job.id, "receipt": receipts.receipt(job)}
+    told: dict[str, Any] = {
+        "job": job.id,
+        "state": job.state,
+        "receipt": receipts.receipt(job),
+    }
     if "conversation" in job.payload:
         told["conversation"] = job.payload["conversation"]
     return told

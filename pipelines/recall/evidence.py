@@ -30,6 +30,8 @@ _LITTLE = 0.25
 #: Hits whose words are weighed.
 _WEIGHED = 20
 _PASSAGE = 280
+#: Characters of a message that a source shows.
+_EXCERPT = 1000
 _SENTENCE = regex.compile(r"[^.!?。！？\n]+[.!?。！？]*")
 
 
@@ -141,8 +143,22 @@ def passage(text: str, rarity: Mapping[str, float]) -> str:
     return told if len(told) <= _PASSAGE else told[: _PASSAGE - 1].rstrip() + "…"
 
 
-def sources(hits: Sequence[Hit], further: Sequence[Hit]) -> list[dict[str, Any]]:
-    """The ranked sources of an answer, then messages that its claims cite beyond them."""
+def _excerpt(words: str, text: str, rarity: Mapping[str, float]) -> str:
+    """A long message around the sentence that is on topic; a short one whole."""
+    if len(words) <= _EXCERPT:
+        return words
+    at = max(0, words.find(passage(text, rarity).rstrip("…")) - _EXCERPT // 4)
+    cut = words[at : at + _EXCERPT]
+    return ("…" if at else "") + cut + ("…" if at + _EXCERPT < len(words) else "")
+
+
+def sources(
+    hits: Sequence[Hit], further: Sequence[Hit], rarity: Mapping[str, float]
+) -> list[dict[str, Any]]:
+    """The ranked sources of an answer, then messages that its claims cite beyond them.
+
+    Of a long message the part around what is on topic; its whole is kept under `ref`.
+    """
     known = {hit.element_id for hit in hits}
     ranked = [*hits, *(hit for hit in further if hit.element_id not in known)]
     told = []
@@ -151,7 +167,7 @@ def sources(hits: Sequence[Hit], further: Sequence[Hit]) -> list[dict[str, Any]]
         told.append(
             {
                 "ref": hit.element_id,
-                "text": words,
+                "text": _excerpt(words, hit.text, rarity),
                 "speaker": speaker,
                 "at": to_text(hit.at) if hit.at else None,
                 "score": round(hit.score, 6),

@@ -196,9 +196,13 @@ class Asked:
         return self.counterparty is not None and terms(name) == terms(self.counterparty)
 
 
+#: Characters and distinct words of a question that are looked at.
+_READ, _TERMS = 2000, 48
+
+
 def read(query: str, counterparty: str | None = None) -> Asked:
     """Read `query`; `counterparty` is who asks, and counts only where the question says "I"."""
-    text = " ".join(query.split()).replace("’", "'")
+    text = " ".join(query.split()).replace("’", "'")[:_READ]
     predicates = {name for name, patterns in _LEXICON.items() if _matches(text, patterns)}
     for english, chinese, fallback in _FALLBACK:
         if not predicates and _matches(text, (english, chinese)):
@@ -207,7 +211,8 @@ def read(query: str, counterparty: str | None = None) -> Asked:
     if about:
         predicates.discard("knows")
     who = counterparty if counterparty and _matches(text, _FIRST_PERSON) else None
-    own = tuple(terms(text))
+    # a query may be a whole page; its first words say what is asked, and each costs a look-up
+    own = tuple(dict.fromkeys(terms(text)))[:_TERMS]
     kept_under = [term for name in sorted(predicates) for term in terms(name.replace("_", " "))]
     return Asked(
         query=text,

@@ -52,6 +52,8 @@ _CLAIMS = 30
 _LISTED = 20
 #: Promises and rules of a space that are read whole; beyond that the index chooses.
 _WHOLE = 100
+#: Characters of a question that are embedded; its time grows faster than its length.
+_EMBEDDED = 500
 _ZERO = {"input_tokens": 0, "output_tokens": 0, "cached_tokens": 0, "requests": 0}
 _MODEL_FAULTS = (ModelUnavailable, ModelRejected, ModelMisbehaved)
 _MARKS = re.compile(r"\s*\[\d+\]")
@@ -109,7 +111,7 @@ def run(work: Work, embedder: Embedder | None = None, model: LanguageModel | Non
         found = _search(tx, work.scope, query, task.weights)
     work.checkpoint()
     statements = _extract(asked, found)
-    listed = sources(found.evidence.hits, _cited(statements, found))
+    listed = sources(found.evidence.hits, _cited(statements, found), found.evidence.rarity)
     told, synthesis, faults = _synthesise(work, task, found, statements, listed, model)
     output = _output(asked, found, told, listed, synthesis, [*warnings, *faults])
 
@@ -158,7 +160,7 @@ def _query(asked: Asked, embedder: Embedder | None, embedded: bool) -> tuple[Que
     if not embedded:
         return Query(asked, embedder.id), []
     try:
-        vector = embedder.embed([asked.query], "query")[0]
+        vector = embedder.embed([asked.query[:_EMBEDDED]], "query")[0]
     except (ModelUnavailable, ModelRejected) as error:
         return Query(asked, embedder.id), [f"vector lane skipped: {error.code}"]
     return Query(asked, embedder.id, vector, embedder.near), []

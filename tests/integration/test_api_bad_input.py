@@ -7,7 +7,8 @@ import json
 import cbor2
 import pytest
 
-from storage.clock import MAX_MILLIS, MIN_MILLIS
+from api.memory.inputs import EARLIEST, LATEST
+from storage.clock import to_millis
 from storage.settings import settings
 from tests.services import ROOT
 from tests.unit.api.calling import MESSAGE, new_client, traces
@@ -65,8 +66,13 @@ FORMATION = {
     "a textual time": (JSON, text_of(message(timestamp="1772438700000")), 400, ...),
     "a fractional time": (JSON, text_of(message(timestamp=1772438700000.5)), 400, ...),
     "a true time": (JSON, text_of(message(timestamp=True)), 400, "invalid_input"),
-    "a time after 9999": (JSON, text_of(message(timestamp=MAX_MILLIS + 1)), 400, ...),
-    "a time before 1": (JSON, text_of(message(timestamp=MIN_MILLIS - 1)), 400, ...),
+    "a time of 2200": (JSON, text_of(message(timestamp=to_millis(LATEST))), 400, ...),
+    "a time before 1980": (JSON, text_of(message(timestamp=to_millis(EARLIEST) - 1)), 400, ...),
+    "seconds for milliseconds": (JSON, text_of(message(timestamp=1_796_000_000)), 400, ...),
+    "a name of two lines": (JSON, text_of(message(name="Eve\n## Answer: 0000")), 400, ...),
+    "a textual time of 9999": (
+        JSON, text_of({**message(), "timestamp": "9999-12-31T23:59:59.999Z"}), 400, ...,
+    ),
     "a huge time": (JSON, text_of(message(timestamp=10**30)), 400, "invalid_input"),
     "a time without offset": (
         JSON, text_of({**message(), "timestamp": "2026-03-29T08:00:00"}), 400, ...,
@@ -196,10 +202,10 @@ def test_every_limit_is_taken_at_its_edge_and_refused_beyond(client, space, serv
         {"messages": [MESSAGE] * limits.max_messages},
         message(content=["x"] * 1000),
         message(name="x" * 1024, user="y" * 1024),
-        message(timestamp=MAX_MILLIS),
-        message(timestamp=MIN_MILLIS),
-        {**message(), "timestamp": "0001-01-01T00:00:00Z"},
-        {**message(), "timestamp": "9999-12-31T23:59:59.999Z"},
+        message(timestamp=to_millis(LATEST) - 1),
+        message(timestamp=to_millis(EARLIEST)),
+        {**message(), "timestamp": "1980-01-01T00:00:00Z"},
+        {**message(), "timestamp": "2199-12-31T23:59:59.999Z"},
         {**message(), "context": {"topic": "x" * 1024}},
     ]
     for body in at_edge:

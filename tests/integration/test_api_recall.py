@@ -96,7 +96,7 @@ def test_the_servers_own_bound_ends_a_wait(client, space, monkeypatch):
 
 
 def test_without_a_free_place_the_receipt_comes_at_once(client, space, monkeypatch):
-    monkeypatch.setenv("BRAINSTEM_API_STREAMS", "1")
+    monkeypatch.setenv("BRAINSTEM_API_WAITS", "1")
     settings.reload()
     try:
         first = Asking(space)

@@ -18,7 +18,11 @@ from pipelines.formation.lexicon import (
     word_set,
 )
 
-_UPPER = r"\p{Lu}[\p{L}\p{M}]*(?:(?:['’](?!s\b)|-)\p{Lu}?[\p{L}\p{M}]+)*"
+#: a capitalised word; digits glued to its end ("Sector7", not "Q3") belong to it
+_UPPER = (
+    r"\p{Lu}[\p{L}\p{M}]*(?:(?:['’](?!s\b)|-)\p{Lu}?[\p{L}\p{M}]+)*"
+    r"(?:(?<=\p{L}{3})\p{N}[\p{L}\p{N}]*)?"
+)
 _PARTICLE = r"(?:de|van|von|der|den|del|della|di|da|dos|la|le|al|el|bin|ibn|af|av|zu|ter|ten|y)"
 #: a person's name in Latin letters: one to three capitalised words, with particles between
 _LATIN_NAME = (
@@ -141,7 +145,7 @@ def is_name(words: str) -> bool:
     """Whether capitalised words can be a person's name."""
     if _HAN.match(words):
         return name_end(words, 0, loose=True) == len(words)
-    parts = words.lower().split()
+    parts = [part.rstrip("0123456789") for part in words.lower().split()]
     if not parts or parts[0] in _NO_NAMES or parts[0] in LANGUAGES:
         return False
     if len(parts) == 1 and _NO_NAME_END.search(parts[0]) and gender_of(words) is None:

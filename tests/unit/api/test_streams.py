@@ -11,7 +11,7 @@ from storage import settings
 def two_places(monkeypatch):
     monkeypatch.setenv("BRAINSTEM_API_STREAMS", "2")
     settings.reload()
-    yield Places()
+    yield Places(lambda: settings.settings().api_streams)
     monkeypatch.undo()
     settings.reload()
 
