@@ -285,6 +285,12 @@ class Discourse:
             others = [h for h in slot if not same_name(h.claim.object, f.object)]
             if f.replaces is not None:
                 others = [h for h in others if names_part_of(f.replaces, h.claim.object)]
+            if not others and f.stance == "reject":
+                others = [
+                    h
+                    for h in slot
+                    if h.claim.stance == "support" and names_part_of(f.object, h.claim.object)
+                ]
             target = others[0] if others else None
         elif f.stance == "reject":
             held = [

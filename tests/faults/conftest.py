@@ -77,6 +77,11 @@ class Bench:
         return self.read(job)
 
 
+@pytest.fixture(autouse=True)
+def _alone(clean: None) -> None:
+    """No work that other tests left: workers under test would take it first."""
+
+
 @pytest.fixture
 def fast(monkeypatch: pytest.MonkeyPatch, services: Services) -> dict[str, str]:
     """Short times for this process too, and as environment of those that a test starts."""

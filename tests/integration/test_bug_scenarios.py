@@ -62,6 +62,11 @@ class Client:
         return answer.json()["result"]
 
 
+@pytest.fixture(autouse=True)
+def _alone(clean: None) -> None:
+    """No work that other tests left: a worker would take it, and a scripted model answer it."""
+
+
 @pytest.fixture
 def client(api: Api, space: str) -> Client:
     return Client(api, space)
@@ -110,14 +115,14 @@ def test_bug_002_a_rate_limited_step_waits_as_told_and_never_shows_an_empty_succ
     client, worker, scheduler, provider, plain, services
 ):
     provider.script(Status(429, retry_after="2"), Answer(CLAIM))
-    worker(env=modelled(provider, plain))
+    process = worker(env=modelled(provider, plain))
     scheduler(env=plain)
     asked = datetime.now(UTC)
     job = client.form("I own a badge.", name="Ana").json()["result"]["job"]
     wait_for(lambda: client.job(job)["progress"].get("reason"), seconds=60, what="the reason")
     waiting = client.job(job)
     assert waiting["progress"]["phase"] == "recorded"
-    assert waiting["progress"]["reason"] == "rate_limited"
+    assert waiting["progress"]["reason"] == "rate_limited", process.output
     due = datetime.fromisoformat(waiting["progress"]["next_attempt_at"])
     assert (due - asked).total_seconds() >= 2
     ended = client.ended(job)

@@ -23,7 +23,7 @@ _SLIP = re.compile(
 _RIGHT = re.compile(
     r"^(?:不对|不|哦|啊|噢|呃|抱歉|对不起|,|其实|我(?:刚才)?(?:说|指|想说|要说|打|写)?的?"
     r"|正确的|准确(?:地说|来说|说)|实际上?|而|应该|应|应当|该|更正为|更正:|改成|改为|那个"
-    r"|名字|地址|地方|城市|公司|日期|生日|现在)*(?:应该)?(?:是|为|叫)(?:说)"
+    r"|名字|地址|地方|城市|公司|日期|生日|现在)*(?:应该)?(?<!不)(?:是|为|叫)(?:说)"
     r"?(?P<right>[^,]{1,24}?)(?:[,]?(?:而)?(?:不是|并非|不叫|not )(?P<wrong>[^,]{1,24}?))"
     r"?(?:才对|才是|啊|呀|哦|的)?$"
 )
@@ -188,7 +188,9 @@ def read(
 
 
 def _trimmed(words: str) -> str:
-    return re.sub(r"^(?:在|对|叫|说)(?=..)", "", words).strip(" 的了")
+    """The value that the words name, without the verb or preposition around it."""
+    words = re.sub(r"(?<=.)(?:上班|工作|任职|就职|过敏|過敏)$", "", words.strip(" 的了"))
+    return re.sub(r"^(?:在|对|對|叫|说)(?=.)", "", words).strip(" 的了")
 
 
 def _about(sentence: Sentence, speaker: str, discourse: Discourse) -> str | None:

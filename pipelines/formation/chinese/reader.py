@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
 
 from pipelines.formation.chinese import (
     answers,
     belongings,
     commitments,
     constraints,
+    contrasts,
     corrections,
     kinship,
     preferences,
@@ -27,6 +31,7 @@ from pipelines.formation.chinese.statement import Statement, without_adverbs, wi
 from pipelines.formation.dates_chinese import DatePhrase, Tense
 from pipelines.formation.discourse import Discourse
 from pipelines.formation.findings import ClaimStated, ConstraintGiven, Finding
+from pipelines.formation.likeness import names_part_of
 from pipelines.formation.masking import awaits_material
 from pipelines.formation.proposal import Conversation
 
@@ -91,6 +96,8 @@ class _Reading:
         self.pet: ClaimStated | None = None
         self.kin: str | None = None
         self.chose = False
+        #: whether the sentence said that somebody left their work
+        self.left = False
         #: dates of a clause that holds nothing else; they belong to the next
         self.carried: tuple[DatePhrase, ...] = ()
 
@@ -134,10 +141,15 @@ class _Reading:
             self.subject = self.speaker
         start_subject, explicit = self.subject, False
         self.pet, self.kin, self.chose, self.carried = None, None, False, ()
+        self.left = False
         claimed = False
+        contrast = self._contrast(bare, states, correcting)
         for i, (clause, state) in enumerate(zip(bare, states, strict=True)):
             if standing is not None and i >= standing:
                 break
+            if contrast is not None and i in (contrast, contrast + 1):
+                claimed = explicit = True
+                continue
             claims, said = self._clause(clause, state, correcting, wrong)
             explicit = explicit or said
             claimed = claimed or claims
@@ -154,6 +166,73 @@ class _Reading:
         elif not explicit and not claimed:
             self.subject = start_subject
         self.slipped = slipped and len(self.found) == before
+
+    def _contrast(
+        self, clauses: list[Phrase], states: list[mood.Mood], correcting: bool
+    ) -> int | None:
+        """Reads 我不是对花生过敏，是对虾过敏 as one correction; answers its first clause.
+
+        Without a word of correction it must deny, by 不是, what its speaker said before.
+        """
+        for i, (no, yes) in enumerate(pairwise(clauses)):
+            if not all(m.states and not m.former for m in states[i : i + 2]):
+                continue
+            if not contrasts.denies(no.text):
+                continue
+            name, denied = self._spoken_of(no, self.subject)
+            other, said = self._spoken_of(yes, name)
+            if name is None or other != name:
+                continue
+            if not (correcting or contrasts.outright(denied.text)):
+                continue
+            state = partial(self._stated, name, no)
+            found = contrasts.read(denied, said, state)
+            if found is None:
+                continue
+            old, new = found
+            held = any(
+                h.claim.stance == "support" and names_part_of(old.object, h.claim.object)
+                for h in self.discourse.earlier(self.speaker, name, old.predicate)
+            )
+            if not (held or correcting):
+                continue
+            if held:
+                new = replace(new, change="correction", replaces=old.object)
+            else:
+                self.found.append(replace(old, stance="reject"))
+            self.found.append(new)
+            self.subject = name
+            return i
+        return None
+
+    def _spoken_of(self, clause: Phrase, before: str | None) -> tuple[str | None, Phrase]:
+        """Of whom a clause speaks (of `before` where it does not say), and what it says of them."""
+        lead, _ = without_adverbs(clause)
+        bare = lead if _LEADING_TIME.match(lead.text) else clause
+        subject = self.people.subject(bare)
+        name = {"self": self.speaker, "none": before}.get(subject.kind, subject.name)
+        rest, _ = without_adverbs(bare.part(subject.end).bare())
+        return (None if subject.ties else name), rest
+
+    def _stated(self, name: str, clause: Phrase, core: Phrase) -> list[ClaimStated]:
+        """The claims of a clause without its subject, were it stated of `name`."""
+        s = Statement(
+            subject=name,
+            speaker=self.speaker,
+            core=core,
+            full=core,
+            clause=clause,
+            dates=(),
+            message=self.index,
+            implied=False,
+            now=False,
+            at=self.at,
+        )
+        for topic in (residence.read, traits.read, preferences.read, work.read):
+            claims = topic(s)
+            if claims:
+                return [] if self.ironic and topic is preferences.read else claims
+        return []
 
     def _standing(self, sentence: Sentence, text: str, first: bool) -> int | None:
         """Notes a standing instruction; answers the clause with which it begins."""
@@ -209,6 +288,7 @@ class _Reading:
         if state.states and not state.former:
             claims = self._ties(subject, statement) + self._facts(statement, subject, rest, clause)
             self.found += claims
+            self.left = self.left or work.leaves(core.text, claims)
         if not claims:
             self._plans(clause, rest, subject, dates, state)
         return bool(claims), subject.kind != "none"
@@ -242,6 +322,13 @@ class _Reading:
             message=self.index,
             implied=subject.kind == "none",
             now=now,
+            at=self.at,
+            employers=tuple(
+                h.claim.object
+                for h in self.discourse.earlier(self.speaker, self.subject or "", "works_for")
+                if h.claim.stance == "support"
+            ),
+            left=self.left,
         )
 
     def _ties(self, subject: Subject, s: Statement) -> list[ClaimStated]:

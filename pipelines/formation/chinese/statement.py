@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 
 from pipelines.formation.chinese.phrase import Phrase
 from pipelines.formation.dates_chinese import DatePhrase
@@ -50,7 +51,9 @@ class Statement:
     """`core` is the clause less connectives, dates, subject and adverbs; `full` keeps the dates.
 
     `implied` is True where the clause names no subject itself. `change` is what the wording of the
-    sentence says about an earlier claim.
+    sentence says about an earlier claim. `at` is when it was said (UTC). `employers` are those
+    that the speaker named for the subject before; `left` tells that the sentence has the subject
+    leave their work.
     """
 
     subject: str
@@ -62,8 +65,11 @@ class Statement:
     message: int
     implied: bool
     now: bool
+    at: datetime
     change: Change | None = None
     replaces: str | None = None
+    employers: tuple[str, ...] = ()
+    left: bool = False
 
     @property
     def own(self) -> bool:
@@ -76,6 +82,10 @@ class Statement:
         past = next((d for d in self.dates if d.role == "at"), None)
         chosen = since or past
         return chosen.iso if chosen else None
+
+    def day(self) -> str:
+        """The day of the message (UTC), on which a change holds that carries no date."""
+        return self.at.date().isoformat()
 
     def since(self) -> str | None:
         """The date after 从 or before 起/开始: a state may carry only such a date."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pipelines.formation.chinese import organizations as org
 from pipelines.formation.chinese.statement import Statement
 from pipelines.formation.findings import ClaimStated
+from pipelines.formation.likeness import names_part_of
 from pipelines.formation.proposal import Change
 
 _ROLE_END = re.compile(
@@ -50,6 +51,8 @@ _JOINED = re.compile(
     r"?(?P<org>[^,]{2,24}?)(?P<work>(?:来|去)?(?:上班|工作|任职|就职|实习|公司))?"
     r"(?:(?:,)?(?:做|当|担任|任)(?:一?[名个位])?(?P<role>[^,]{2,12}?))?(?P<done2>了)?$"
 )
+#: 从阿里跳槽到腾讯: the employer that is left, before the verb
+_FROM_JOB = re.compile(r"^从(?P<old>[^,]{2,20}?)(?=跳槽到|跳槽去|跳到|跳去|转到|换到|入职)")
 _JOIN_VERB = re.compile(
     r"^(?:也|就)?(?P<verb>入职|加入|加盟|跳槽|跳[到去]|转|被?调|进入?|去|到|应聘|受聘|换)"
 )
@@ -74,7 +77,7 @@ _JOB = re.compile(
 _LEFT = re.compile(
     r"^(?:从|自)(?P<org>[^,]{2,24}?)(?:离职|辞职|离开|跳槽|退休|裸辞|毕业|被裁|被优化|走人"
     r"|走)(?:出来|掉)?(?:了)?$"
-    r"|^(?:离开|辞别|告别|离职|辞去|退出|辞掉|辞)(?P<done>了)?(?P<org2>[^,]{2,24}?)"
+    r"|^(?:离开|辞别|告别|离职|辞去|退出|辞掉|辞(?!职))(?P<done>了)?(?P<org2>[^,]{2,24}?)"
     r"(?:的(?:工作|职位|职务|岗位))?(?P<done2>了)?$"
     r"|^(?:把|将)(?P<org3>[^,]{2,24}?)的?(?:工作|职位)(?:给)?(?:辞|辞掉|辞了|辞掉了)(?:了)"
     r"?$|^被(?P<org4>[^,]{2,24}?)(?:裁|辞退|解雇|开除|优化)(?:掉)?了$"
@@ -126,7 +129,25 @@ _NOT_STAFF = re.compile(
 _NOT_STUDIES = re.compile(
     r"^(?:不|没有?|不再)在(?P<org>[^,]{2,24}?)(?:读书|念书|上学|读研|读博|学习|就读)(?P<end>了)?$"
 )
+#: 换工作了，现在在腾讯: the employer alone, after the word that the work changed
+_BARE_AT = re.compile(r"^在(?P<org>[^,]{2,16}?)(?:了|那边|这边)?$")
+_LEAVES = re.compile(
+    r"^(?:离职|辞职|辞了?工作|跳槽|换了?(?:份|个)?新?(?:工作|公司|东家|单位)|被裁员?)了$"
+)
+#: where somebody goes besides to work: 去了海边
+_ELSEWHERE = re.compile(
+    r"[边滩山海岛吧馆厅店场站园家校院村镇县城国洲原林湖河江乡寺庙市]$|旅|玩|休|度假|散步|留学|读|看"
+)
 _INTERN = re.compile(r"^在(?P<org>[^,]{2,24}?)(?:里)?实习$")
+
+
+def leaves(text: str, claims: list[ClaimStated]) -> bool:
+    """Whether a clause (folded, without its subject) or its claims say that a job was left."""
+    ended = any(
+        c.predicate == "works_for" and c.stance == "reject" and c.change == "world_change"
+        for c in claims
+    )
+    return ended or bool(_LEAVES.match(text))
 
 
 def read(s: Statement) -> list[ClaimStated]:
@@ -169,6 +190,9 @@ def _denied(s: Statement, text: str) -> list[ClaimStated] | None:
     if match:
         name = _named(s, *_said(s, match, "org", "org2"), "employer")
         short = match["org2"] is not None
+        held = _held(s, _said(s, match, "org", "org2")[1])
+        if held and (match["end"] or match["end2"]):
+            return [_over(s, "works_for", held, True)]
         if name is None or (short and not org.looks_like_company(name)):
             return [] if name is None else None
         ended = bool(match["end"] or match["end2"] or (match["no"] or "").endswith("再"))
@@ -190,10 +214,28 @@ def _denied(s: Statement, text: str) -> list[ClaimStated] | None:
     return None
 
 
+def _held(s: Statement, folded: str) -> str | None:
+    """The employer named before that folded words mean: 阿里 after 阿里巴巴."""
+    name = folded.removesuffix("公司") or folded
+    return next((e for e in s.employers if len(name) > 1 and names_part_of(name, e)), None)
+
+
+def _begun(s: Statement, name: str) -> str | None:
+    """The day of the message where `name` takes the place of an employer named before.
+
+    Without an earlier employer the words tell of no change that anybody could date.
+    """
+    held = s.employers and not any(names_part_of(name, e) for e in s.employers)
+    return s.day() if held else None
+
+
 def _over(s: Statement, predicate: str, name: str, ended: bool) -> ClaimStated:
     if ended:
+        start = s.start()
+        if start is None and predicate == "works_for" and name in s.employers:
+            start = s.day()
         return s.claim(
-            predicate, name, "Organization", "reject", valid_from=s.start(), change="world_change"
+            predicate, name, "Organization", "reject", valid_from=start, change="world_change"
         )
     return s.claim(predicate, name, "Organization", "reject")
 
@@ -211,7 +253,12 @@ def _left(s: Statement, text: str) -> list[ClaimStated] | None:
         return None
     words, folded = _said(s, match, "org", "org2", "org3", "org4")
     name = _named(s, words, folded, "employer")
-    if name is None or "毕业" in text:
+    if "毕业" in text:
+        return []
+    held = _held(s, folded)
+    if held:
+        return [_over(s, "works_for", held, True)]
+    if name is None:
         return []
     if org.looks_like_club(name):
         return [_over(s, "member_of", name, True)]
@@ -260,9 +307,14 @@ def _study(s: Statement, text: str) -> list[ClaimStated] | None:
 
 
 def _joined(s: Statement, text: str) -> list[ClaimStated] | None:
+    source = _FROM_JOB.match(text)
+    if source:
+        s = replace(s, core=s.core.part(source.end()))
+        text = s.core.text
     match = _JOINED.match(text)
     if not match or s.ahead():
         return None
+    held = _held(s, source["old"]) if source else None
     done = (
         match["done"]
         or match["done2"]
@@ -277,13 +329,21 @@ def _joined(s: Statement, text: str) -> list[ClaimStated] | None:
     verb = begins["verb"]
     sure = bool(match["work"]) or verb.endswith(("入职", "跳槽", "应聘", "受聘"))
     weak = verb.endswith(("去", "到", "进", "进入", "换", "转"))
-    if not sure and (weak or not org.looks_like_company(name) or org.looks_like_school(name)):
+    moved = s.left and bool(s.employers)
+    if (
+        not sure
+        and not moved
+        and (weak or not org.looks_like_company(name) or org.looks_like_school(name))
+    ):
         return None
     if org.looks_like_club(name) and not sure:
         return None
-    found = [
-        s.claim("works_for", name, "Organization", valid_from=s.start(), change="world_change")
-    ]
+    if moved and not sure and not org.looks_like_company(name) and _ELSEWHERE.search(name):
+        return None
+    start = s.start() or _begun(s, name)
+    found = [s.claim("works_for", name, "Organization", valid_from=start, change="world_change")]
+    if held:
+        found.insert(0, _over(s, "works_for", held, True))
     role = _role(s, match, "role")
     return [*found, role] if role else found
 
@@ -291,6 +351,14 @@ def _joined(s: Statement, text: str) -> list[ClaimStated] | None:
 def _work(s: Statement, text: str) -> list[ClaimStated] | None:
     if s.ahead():
         return None
+    match = _BARE_AT.match(text) if s.left and s.now and not _AT.match(text) else None
+    if match:
+        name = _named(s, *_said(s, match, "org"), "employer")
+        start = _begun(s, name) if name else None
+        if name and start and not _ELSEWHERE.search(name):
+            return [
+                s.claim("works_for", name, "Organization", valid_from=start, change="world_change")
+            ]
     for pattern in (_AT, _AT_AS, _WITH, _FOR, _COMPANY_IS, _INTERN, _STAFF):
         match = pattern.match(text)
         if not match:
@@ -319,8 +387,10 @@ def _work(s: Statement, text: str) -> list[ClaimStated] | None:
             return []
         if name:
             change: Change | None = "world_change" if s.now or s.since() else None
+            changed = s.left or (s.now and text.endswith("了"))
+            start = s.since() or (_begun(s, name) if changed else None)
             found.append(
-                s.claim("works_for", name, "Organization", valid_from=s.since(), change=change)
+                s.claim("works_for", name, "Organization", valid_from=start, change=change)
             )
         if role:
             found.append(role)

@@ -59,6 +59,14 @@ def test_a_claim_of_an_earlier_conversation_is_corrected_too(
     assert claim.revises.known == "a1"
 
 
+def test_a_denied_value_is_never_taken_for_the_right_one() -> None:
+    claims = encoded("我在阿里巴巴工作。", "更正一下，我不是在阿里上班，是在阿里云上班。").claims
+    assert [c.object for c in claims] == ["阿里巴巴", "阿里云"]
+    assert "虾" not in "".join(told("我对花生过敏。", "说错了，我不是对虾过敏。")).replace(
+        "¬虾", ""
+    )
+
+
 def test_a_denial_that_corrects_ends_the_claim_although_the_new_comes_later() -> None:
     assert told("我住在杭州。", "说错了，我不住杭州。我住苏州。") == [
         "顾南 lives_in ¬杭州",
@@ -101,6 +109,8 @@ def test_a_new_employer_starts_on_the_day_of_the_word_of_change(text: str) -> No
         "我离开阿里了，加入了腾讯。",
         "我已经离开阿里巴巴，去腾讯了。",
         "我从阿里离职了，现在在腾讯上班。",
+        "我不在阿里了，现在在腾讯上班。",
+        "我从阿里跳槽到腾讯了。",
     ],
 )
 def test_leaving_ends_the_old_employer_and_begins_the_new(text: str) -> None:
@@ -122,6 +132,19 @@ def test_without_an_earlier_employer_no_start_is_made_up() -> None:
     assert (claim.valid_from, claim.change) == (None, None)
 
 
-@pytest.mark.parametrize("text", ["我离开派对，去了酒吧。", "我离开北京，去了上海。"])
+def test_an_employer_said_again_gets_no_start() -> None:
+    (claim,) = encoded("我在腾讯工作。", "我现在在腾讯工作了。").claims
+    assert claim.valid_from is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我离开派对，去了酒吧。",
+        "我离开北京，去了上海。",
+        "我离开家，去了超市。",
+        "我辞职了，去了海边。",
+    ],
+)
 def test_leaving_what_is_no_employer_of_the_speaker_says_nothing_of_work(text: str) -> None:
     assert told("我在阿里巴巴工作。", text) == ["顾南 works_for 阿里巴巴"]
