@@ -188,9 +188,14 @@ def read(
 
 
 def _trimmed(words: str) -> str:
-    """The value that the words name, without the verb or preposition around it."""
-    words = re.sub(r"(?<=.)(?:上班|工作|任职|就职|过敏|過敏)$", "", words.strip(" 的了"))
-    return re.sub(r"^(?:在|对|對|叫|说)(?=.)", "", words).strip(" 的了")
+    """The value that the words name, without the verb or preposition around it.
+
+    Without 过敏 behind it, 对虾 is a prawn.
+    """
+    words = words.strip(" 的了")
+    value = re.sub(r"(?<=.)(?:上班|工作|任职|就职|过敏|過敏)$", "", words)
+    rest = "." if value != words else ".."
+    return re.sub(rf"^(?:在|对|對|叫|说)(?={rest})", "", value).strip(" 的了")
 
 
 def _about(sentence: Sentence, speaker: str, discourse: Discourse) -> str | None:
