@@ -42,8 +42,9 @@ _BEGIN_SNAPSHOT = SQL(
     " select set_config('brainstem.space', {}, true)"
 )
 
-#: A connection that was not used for so long may have been cut off meanwhile.
-_RESTED_SECONDS = 0.5
+#: A connection that was not used for so long may have been cut off meanwhile: no server restarts
+#: faster than that.
+_RESTED_SECONDS = 0.05
 
 #: A transaction as pipelines and stores receive it.
 Transaction = Connection[TupleRow]

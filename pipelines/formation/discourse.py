@@ -227,6 +227,11 @@ class Discourse:
             if h.commitment.status == "pending" and (by is None or same_name(h.commitment.by, by))
         ]
 
+    def hold_known(self, held: HeldClaim) -> None:
+        """Adds a claim that memory turns out to hold, as older than everything said here."""
+        self.claims.insert(0, held)
+        self._of.setdefault(held.claim.predicate, []).insert(0, held)
+
     def expect_material(self, message: int) -> None:
         """Notes that the speaker's next message is a text to be translated, no statement."""
         self.scratch["material"] = message

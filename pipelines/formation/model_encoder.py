@@ -427,7 +427,7 @@ class _Host:
                 asserted_by=k.asserted_by,
                 message=-1,
             )
-            self._memory.claims.insert(0, HeldClaim(claim, known=k.id))
+            self._memory.hold_known(HeldClaim(claim, known=k.id))
 
     # --- after it ------------------------------------------------------------------------------
 
