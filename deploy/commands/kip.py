@@ -38,8 +38,8 @@ def register(app: typer.Typer) -> None:
 
 def check_line(line: bytes) -> dict[str, Any]:
     """The answer to one line."""
-    from storage.kip.command import read
     from storage.kip.errors import InvalidRequestEnvelope, KipError
+    from storage.kip.language.command import read
 
     try:
         try:

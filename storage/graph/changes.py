@@ -21,6 +21,7 @@ Ref = str
 Mode = Literal["observed", "stated", "inferred", "predicted", "hypothetical", "imported"]
 Stance = Literal["support", "reject", "uncertain"]
 CitationRole = Literal["support", "challenge", "context"]
+ReferencePolicy = Literal["deny_if_referenced", "tombstone_reference", "authorized_cascade"]
 TargetState = Literal[
     "retracted",
     "superseded",
@@ -126,6 +127,11 @@ class UpsertConcept:
     unset_attributes: tuple[str, ...] = ()
     facets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     links: tuple[Link, ...] = ()
+    unset_name: bool = False
+    unset_facets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unlinks: tuple[Link, ...] = ()
+    aliases: tuple[str, ...] | None = None
+    canonical_id: str | None = None
     guards: tuple[Guard, ...] = ()
 
 
@@ -140,9 +146,63 @@ class UpdateConcept:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     unset_attributes: tuple[str, ...] = ()
     facets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    unset_facets: tuple[str, ...] = ()
+    unset_facets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     links: tuple[Link, ...] = ()
     unlinks: tuple[Link, ...] = ()
+    guards: tuple[Guard, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateRecord:
+    """Changes to the mutable facets of a proposition, assertion, evidence or activity.
+
+    Everything else of a record is written once: claims are revised, evidence is corrected.
+    """
+
+    target: Ref
+    facets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    unset_facets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    guards: tuple[Guard, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SetRetention:
+    """How long an element is kept. `values` holds any of `retention_class`, `expires_at` (text or
+    None) and `legal_hold`; members that are not named stay as they are."""
+
+    target: Ref
+    values: Mapping[str, Any]
+    guards: tuple[Guard, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MergeConcept:
+    """`source` is the same as `into`: it stays addressable and reads match through it."""
+
+    source: Ref
+    into: Ref
+    guards: tuple[Guard, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """Erase an element from the present and from history; its id remains as a stub.
+
+    With references to it: `deny_if_referenced` refuses (`PurgeDenied`), `tombstone_reference`
+    leaves them pointing at the stub, `authorized_cascade` erases what refers to it, too. A legal
+    hold refuses before anything else (`LegalHoldConflict`), also one that a cascade meets.
+    """
+
+    target: Ref
+    policy: ReferencePolicy = "deny_if_referenced"
+    guards: tuple[Guard, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PurgePayload:
+    """Erase the bytes of an evidence; record, digest and citations survive."""
+
+    target: Ref
     guards: tuple[Guard, ...] = ()
 
 
@@ -254,6 +314,11 @@ Change = (
     | CreateEvidence
     | CreateActivity
     | Transition
+    | UpdateRecord
+    | SetRetention
+    | MergeConcept
+    | Purge
+    | PurgePayload
 )
 
 

@@ -208,3 +208,37 @@ class ResourceExhausted(KipError):
     code = "ResourceExhausted"
     category = "resource"
     status = 413
+
+
+class IdentityMergeConflict(KipError):
+    """The two concepts cannot be made one."""
+
+    code = "IdentityMergeConflict"
+    category = "data"
+    retry_class = "requires_refresh"
+    status = 409
+
+
+class LegalHoldConflict(KipError):
+    """A legal hold keeps the element."""
+
+    code = "LegalHoldConflict"
+    category = "governance"
+    retry_class = "requires_authority"
+    status = 409
+
+
+class PurgeDenied(KipError):
+    """Something still refers to what is to be erased."""
+
+    code = "PurgeDenied"
+    category = "governance"
+    status = 409
+
+
+class SchemaPackageUnavailable(KipError):
+    """The package is not installed here, or is no package."""
+
+    code = "SchemaPackageUnavailable"
+    category = "schema"
+    retry_class = "requires_refresh"

@@ -331,12 +331,13 @@ def builtin() -> Schema:
     return Schema(types, predicates, facets, fields)
 
 
-def environment(tx: Transaction, scope: Scope) -> Schema:
-    """The present environment of a space: the built-in packages and its drafts."""
+def environment(tx: Transaction, scope: Scope, *, seq: int | None = None) -> Schema:
+    """The environment of a space, at present or at `seq`: the built-in packages and its drafts."""
     rows = tx.execute(
-        "select symbol_kind, name, definition::text from draft_symbol where space_id = %s"
+        "select symbol_kind, name, definition::text from draft_symbol where space_id = %(space)s"
+        " and (%(seq)s::bigint is null or created_seq <= %(seq)s)"
         " order by symbol_kind, created_seq, name",
-        (scope.space_id,),
+        {"space": scope.space_id, "seq": seq},
     ).fetchall()
     return _with_drafts(tuple(rows)) if rows else builtin()
 

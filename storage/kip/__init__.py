@@ -1,5 +1,10 @@
-"""The language of memory: KIP 2.0 commands as text, as a typed tree, and checked.
+"""KIP 2.0, the language of memory, from text to PostgreSQL and back.
 
-`storage.kip.command.read` takes a text through lexer, parser and static checks; what comes out
-needs neither a schema nor a database, and everything wrong with it is a `KipError` with a place.
+- `language`  text to a checked tree; needs no database
+- `query`     FIND: the tree to SQL, to rows
+- `mutation`  KML: the tree to a change set of `storage.graph`, which is committed whole
+- `meta`      DESCRIBE, LIST, SEARCH, VALIDATE, PREVIEW, HISTORY, CHANGES
+- `protocol`  request envelopes to response envelopes, over the three
+
+`errors` has every code that the language knows.
 """

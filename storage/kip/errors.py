@@ -2,9 +2,8 @@
 
 `REGISTRY` says for each code its category, its retry class (what a caller must change before it
 asks again), what it means and what usually helps (contract kip-engine section 8). Errors about
-data are raised by `storage.graph.errors`; this module adds those of the language. `fault` makes
-any of them with an offset into the text, which `storage.kip.command.read` turns into a line and a
-column.
+data are raised by `storage.graph.errors`; this module adds the rest. `fault` makes any of them with an offset into
+the text, which `storage.kip.language.command.read` turns into a line and a column.
 """
 
 from __future__ import annotations
@@ -28,23 +27,51 @@ from storage.graph.errors import (
 
 __all__ = [
     "REGISTRY",
+    "ActorBindingRequired",
+    "ArtifactUnavailable",
     "ConstraintViolation",
+    "CursorExpired",
     "CursorInvalid",
+    "CursorMismatch",
+    "CursorTypeMismatch",
     "DanglingReference",
     "DuplicateLocalHandle",
     "DuplicateMutationTarget",
     "EpistemicRevisionRequired",
     "ErrorCode",
     "EvidenceCorrectionRequired",
+    "ExecutionTimeout",
+    "HistoricalSearchUnavailable",
+    "HistoricalSnapshotUnavailable",
+    "IdempotencyConflict",
     "IdentitySelectorRequired",
     "ImmutableField",
     "InvalidIdentifier",
     "InvalidRequestEnvelope",
     "InvalidSyntax",
     "KipError",
+    "LanguageMismatch",
+    "NameIdentityForbidden",
+    "NotAuthorized",
+    "OutcomeUnknown",
+    "PreconditionFailed",
     "ProjectionTargetUnbound",
+    "ProjectionTargetUnbounded",
+    "ProtectedGovernanceField",
+    "ProtectedSchemaState",
+    "ProtectedSystemField",
+    "ReadonlyViolation",
     "ResourceExhausted",
+    "ResultLimitExceeded",
+    "SearchIndexUnavailable",
+    "SearchModeUnsupported",
+    "SerializationConflict",
+    "TransactionTooLarge",
+    "TransactionUnknown",
     "TypeMismatch",
+    "UnsupportedCapability",
+    "UnsupportedIsolation",
+    "UnsupportedProtocolVersion",
     "as_kip",
     "fault",
 ]
@@ -97,6 +124,228 @@ class CursorInvalid(KipError):
 
     code = "CursorInvalid"
     category = "history"
+
+
+class UnsupportedCapability(KipError):
+    """This server does not have that capability."""
+
+    code = "UnsupportedCapability"
+    category = "protocol"
+    retry_class = "non_retryable"
+
+
+class UnsupportedProtocolVersion(KipError):
+    """This server speaks KIP 2.0 only."""
+
+    code = "UnsupportedProtocolVersion"
+    category = "protocol"
+    retry_class = "non_retryable"
+
+
+class UnsupportedIsolation(KipError):
+    """That isolation cannot be given."""
+
+    code = "UnsupportedIsolation"
+    category = "protocol"
+    retry_class = "non_retryable"
+
+
+class LanguageMismatch(KipError):
+    """The command is not of the language that its label says."""
+
+    code = "LanguageMismatch"
+    category = "protocol"
+
+
+class ReadonlyViolation(KipError):
+    """Only reading is allowed here."""
+
+    code = "ReadonlyViolation"
+    category = "protocol"
+
+
+class ProjectionTargetUnbounded(KipError):
+    """A belief is asked about no particular subject or predicate."""
+
+    code = "ProjectionTargetUnbounded"
+    category = "epistemic"
+
+
+class ProtectedSystemField(KipError):
+    """The engine alone writes that member."""
+
+    code = "ProtectedSystemField"
+    category = "governance"
+
+
+class ProtectedGovernanceField(KipError):
+    """Governance alone writes that member."""
+
+    code = "ProtectedGovernanceField"
+    category = "governance"
+
+
+class ProtectedSchemaState(KipError):
+    """The language does not change installed vocabulary."""
+
+    code = "ProtectedSchemaState"
+    category = "governance"
+    retry_class = "requires_authority"
+
+
+class NotAuthorized(KipError):
+    """The caller may not do that."""
+
+    code = "NotAuthorized"
+    category = "governance"
+    retry_class = "requires_authority"
+    status = 403
+
+
+class ActorBindingRequired(KipError):
+    """Nobody may speak for that actor here."""
+
+    code = "ActorBindingRequired"
+    category = "governance"
+    retry_class = "requires_authority"
+    status = 403
+
+
+class NameIdentityForbidden(KipError):
+    """A name never identifies."""
+
+    code = "NameIdentityForbidden"
+    category = "data"
+
+
+class PreconditionFailed(KipError):
+    """The space is not as the request expects it."""
+
+    code = "PreconditionFailed"
+    category = "transaction"
+    retry_class = "requires_refresh"
+    status = 409
+
+
+class IdempotencyConflict(KipError):
+    """The idempotency key was used for another request."""
+
+    code = "IdempotencyConflict"
+    category = "transaction"
+    status = 409
+
+
+class TransactionUnknown(KipError):
+    """No such transaction is known here."""
+
+    code = "TransactionUnknown"
+    category = "transaction"
+    retry_class = "non_retryable"
+    status = 404
+
+
+class OutcomeUnknown(KipError):
+    """Whether it was committed is not known."""
+
+    code = "OutcomeUnknown"
+    category = "transaction"
+    retry_class = "outcome_lookup_required"
+    status = 503
+
+
+class TransactionTooLarge(KipError):
+    """The change is too large for one transaction."""
+
+    code = "TransactionTooLarge"
+    category = "transaction"
+    status = 413
+
+
+class SerializationConflict(KipError):
+    """Another write came first."""
+
+    code = "SerializationConflict"
+    category = "transaction"
+    retry_class = "safe_same_request"
+    status = 409
+
+
+class HistoricalSnapshotUnavailable(KipError):
+    """The space has no such state to look at."""
+
+    code = "HistoricalSnapshotUnavailable"
+    category = "history"
+    retry_class = "requires_new_snapshot"
+
+
+class CursorMismatch(KipError):
+    """The cursor belongs to another request."""
+
+    code = "CursorMismatch"
+    category = "history"
+
+
+class CursorTypeMismatch(KipError):
+    """The cursor belongs to another family of commands."""
+
+    code = "CursorTypeMismatch"
+    category = "history"
+
+
+class CursorExpired(KipError):
+    """What the cursor points into is not kept any more."""
+
+    code = "CursorExpired"
+    category = "history"
+    retry_class = "requires_new_snapshot"
+
+
+class SearchModeUnsupported(KipError):
+    """That way of searching is not available."""
+
+    code = "SearchModeUnsupported"
+    category = "search"
+
+
+class SearchIndexUnavailable(KipError):
+    """The search index cannot be used right now."""
+
+    code = "SearchIndexUnavailable"
+    category = "search"
+    retry_class = "safe_same_request"
+    status = 503
+
+
+class HistoricalSearchUnavailable(KipError):
+    """The past cannot be searched."""
+
+    code = "HistoricalSearchUnavailable"
+    category = "search"
+
+
+class ArtifactUnavailable(KipError):
+    """The artifact cannot be had."""
+
+    code = "ArtifactUnavailable"
+    category = "artifact"
+    retry_class = "requires_reacquire_artifact"
+
+
+class ResultLimitExceeded(KipError):
+    """The result is too large."""
+
+    code = "ResultLimitExceeded"
+    category = "resource"
+    status = 413
+
+
+class ExecutionTimeout(KipError):
+    """The command took too long."""
+
+    code = "ExecutionTimeout"
+    category = "resource"
+    retry_class = "safe_same_request"
+    status = 408
 
 
 @dataclass(frozen=True, slots=True)

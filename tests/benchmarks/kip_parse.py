@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from storage.kip.command import parse, read
-from storage.kip.lexer import lex
-from storage.kip.source import Source
+from storage.kip.language.command import parse, read
+from storage.kip.language.lexer import lex
+from storage.kip.language.source import Source
 from tests.unit.kip.commands import VALID
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "kip" / "parse-cases.jsonl"

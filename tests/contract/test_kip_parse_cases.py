@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from storage.kip.ast_expressions import Aggregate
-from storage.kip.ast_kml import Mutate, Mutation
-from storage.kip.ast_kql import Find
-from storage.kip.ast_patterns import (
+from storage.kip.errors import KipError
+from storage.kip.language.ast_expressions import Aggregate
+from storage.kip.language.ast_kml import Mutate, Mutation
+from storage.kip.language.ast_kql import Find
+from storage.kip.language.ast_patterns import (
     BeliefPattern,
     BeliefSlotPattern,
     ConceptPattern,
@@ -24,12 +25,11 @@ from storage.kip.ast_patterns import (
     StructuralPattern,
     UnionBlock,
 )
-from storage.kip.ast_terms import Node, Parameter
-from storage.kip.ast_terms import Path as DotPath
-from storage.kip.command import Command, kind_of, parse, read
-from storage.kip.desugar import statements
-from storage.kip.errors import KipError
-from storage.kip.printer import printed
+from storage.kip.language.ast_terms import Node, Parameter
+from storage.kip.language.ast_terms import Path as DotPath
+from storage.kip.language.command import Command, kind_of, parse, read
+from storage.kip.language.desugar import statements
+from storage.kip.language.printer import printed
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "kip" / "parse-cases.jsonl"
 SUITE = CASES.parent / "engine-suite"

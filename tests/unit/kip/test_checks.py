@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from storage.kip.command import read
 from storage.kip.errors import KipError
+from storage.kip.language.command import read
 from tests.unit.kip.commands import VALID
 
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from storage.kip.ast_kml import Mutation
-from storage.kip.command import read
-from storage.kip.desugar import statements
-from storage.kip.printer import printed
+from storage.kip.language.ast_kml import Mutation
+from storage.kip.language.command import read
+from storage.kip.language.desugar import statements
+from storage.kip.language.printer import printed
 
 
 def long_form(text: str) -> list[str]:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from storage.graph.errors import SourceSuppressed
-from storage.kip.command import read
 from storage.kip.errors import REGISTRY, KipError, as_kip
+from storage.kip.language.command import read
 
 _RETRIES = {
     "safe_same_request",

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from storage.kip.ast_expressions import Expression
-from storage.kip.ast_kql import Find
-from storage.kip.ast_patterns import Filter
-from storage.kip.command import parse
-from storage.kip.printer import printed
+from storage.kip.language.ast_expressions import Expression
+from storage.kip.language.ast_kql import Find
+from storage.kip.language.ast_patterns import Filter
+from storage.kip.language.command import parse
+from storage.kip.language.printer import printed
 
 
 def condition(text: str) -> Expression:

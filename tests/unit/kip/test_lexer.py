@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from storage.kip.ast_kql import Find
-from storage.kip.ast_patterns import ConceptPattern
-from storage.kip.ast_terms import Literal
-from storage.kip.command import parse, read
 from storage.kip.errors import KipError
-from storage.kip.source import MAX_BYTES, MAX_DEPTH
+from storage.kip.language.ast_kql import Find
+from storage.kip.language.ast_patterns import ConceptPattern
+from storage.kip.language.ast_terms import Literal
+from storage.kip.language.command import parse, read
+from storage.kip.language.source import MAX_BYTES, MAX_DEPTH
 
 
 def matched(spelling: str) -> object:

@@ -8,16 +8,16 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.kip import ast_expressions as e
-from storage.kip import ast_kml as kml
-from storage.kip import ast_patterns as p
-from storage.kip import ast_terms as t
-from storage.kip.ast_kql import Find, SortKey
-from storage.kip.command import Command, parse, read
 from storage.kip.errors import REGISTRY, KipError
-from storage.kip.lexer import lex
-from storage.kip.printer import printed
-from storage.kip.source import Source
+from storage.kip.language import ast_expressions as e
+from storage.kip.language import ast_kml as kml
+from storage.kip.language import ast_patterns as p
+from storage.kip.language import ast_terms as t
+from storage.kip.language.ast_kql import Find, SortKey
+from storage.kip.language.command import Command, parse, read
+from storage.kip.language.lexer import lex
+from storage.kip.language.printer import printed
+from storage.kip.language.source import Source
 from tests.unit.kip.commands import VALID
 
 # any text

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from storage.kip import check_values as values
-from storage.kip.ast_kml import Define
-from storage.kip.ast_terms import Literal, Member, ObjectValue
 from storage.kip.errors import ConstraintViolation, TypeMismatch, fault
+from storage.kip.language import check_values as values
+from storage.kip.language.ast_kml import Define
+from storage.kip.language.ast_terms import Literal, Member, ObjectValue
 
 _PREDICATE = frozenset(
     {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from storage.kip.ast_expressions import (
+from storage.kip.language.ast_expressions import (
     AGGREGATES,
     Aggregate,
     AggregateName,
@@ -16,8 +16,8 @@ from storage.kip.ast_expressions import (
     Unary,
     UnaryOperator,
 )
-from storage.kip.ast_terms import ArrayValue, ObjectValue, Path, Value, Variable
-from storage.kip.parse_terms import (
+from storage.kip.language.ast_terms import ArrayValue, ObjectValue, Path, Value, Variable
+from storage.kip.language.parse_terms import (
     QUOTE,
     is_literal,
     listed,
@@ -26,8 +26,8 @@ from storage.kip.parse_terms import (
     parameter,
     variable,
 )
-from storage.kip.reader import Reader
-from storage.kip.tokens import Kind
+from storage.kip.language.reader import Reader
+from storage.kip.language.tokens import Kind
 
 #: How closely an operator binds; relations do not chain.
 RANKS = {"||": 1, "&&": 2, "==": 3, "!=": 3, "<": 4, ">": 4, "<=": 4, ">=": 4}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, cast
 
-from storage.kip.ast_patterns import (
+from storage.kip.language.ast_patterns import (
     BeliefPattern,
     BeliefSlotPattern,
     Block,
@@ -22,9 +22,9 @@ from storage.kip.ast_patterns import (
     StructuralPattern,
     UnionBlock,
 )
-from storage.kip.ast_terms import Scalar, Term, Triple, Variable
-from storage.kip.parse_expressions import expression
-from storage.kip.parse_terms import (
+from storage.kip.language.ast_terms import Scalar, Term, Triple, Variable
+from storage.kip.language.parse_expressions import expression
+from storage.kip.language.parse_terms import (
     literal,
     match_object,
     parameter,
@@ -35,8 +35,8 @@ from storage.kip.parse_terms import (
     term,
     variable,
 )
-from storage.kip.reader import Reader
-from storage.kip.tokens import Kind
+from storage.kip.language.reader import Reader
+from storage.kip.language.tokens import Kind
 
 ELEMENT_KINDS = ("CONCEPT", "PROPOSITION", "ASSERTION", "EVIDENCE", "ACTIVITY")
 SEARCH_MODES = ("keyword", "semantic", "hybrid")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from storage.kip.ast_expressions import Projection
-from storage.kip.ast_patterns import Block
-from storage.kip.ast_terms import Node, ObjectValue, Scalar
+from storage.kip.language.ast_expressions import Projection
+from storage.kip.language.ast_patterns import Block
+from storage.kip.language.ast_terms import Node, ObjectValue, Scalar
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from storage.kip import check_values as values
-from storage.kip.ast_expressions import Aggregate, Projection
-from storage.kip.ast_kql import Find
-from storage.kip.ast_terms import Path, Variable
-from storage.kip.check_patterns import block, bound
 from storage.kip.errors import InvalidSyntax, fault
+from storage.kip.language import check_values as values
+from storage.kip.language.ast_expressions import Aggregate, Projection
+from storage.kip.language.ast_kql import Find
+from storage.kip.language.ast_terms import Path, Variable
+from storage.kip.language.check_patterns import block, bound
 
 
 def find(query: Find) -> None:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from storage.kip.ast_terms import (
+from storage.kip.errors import InvalidSyntax, fault
+from storage.kip.language.ast_terms import (
     ArrayMatch,
     Hops,
     Literal,
@@ -27,9 +28,8 @@ from storage.kip.ast_terms import (
     Value,
     Variable,
 )
-from storage.kip.errors import InvalidSyntax, fault
-from storage.kip.reader import Reader
-from storage.kip.tokens import Kind
+from storage.kip.language.reader import Reader
+from storage.kip.language.tokens import Kind
 
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _HOPS = re.compile(r"[0-9]+")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from storage.kip import check_values as values
-from storage.kip.ast_patterns import (
+from storage.kip.errors import InvalidSyntax, ProjectionTargetUnbound, fault
+from storage.kip.language import check_values as values
+from storage.kip.language.ast_patterns import (
     BeliefPattern,
     BeliefSlotPattern,
     Block,
@@ -14,11 +15,10 @@ from storage.kip.ast_patterns import (
     SearchPattern,
     UnionBlock,
 )
-from storage.kip.ast_terms import Literal, Node, PathPredicate, Triple, Variable
-from storage.kip.check_expressions import CONDITIONS, calls
-from storage.kip.errors import InvalidSyntax, ProjectionTargetUnbound, fault
-from storage.kip.scopes import Bindings
-from storage.kip.walking import variables, walk
+from storage.kip.language.ast_terms import Literal, Node, PathPredicate, Triple, Variable
+from storage.kip.language.check_expressions import CONDITIONS, calls
+from storage.kip.language.scopes import Bindings
+from storage.kip.language.walking import variables, walk
 
 
 def block(where: Block) -> frozenset[str]:

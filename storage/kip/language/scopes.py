@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from storage.kip.ast_patterns import (
+from storage.kip.language.ast_patterns import (
     BeliefPattern,
     Block,
     Clause,
@@ -22,8 +22,8 @@ from storage.kip.ast_patterns import (
     SearchPattern,
     UnionBlock,
 )
-from storage.kip.ast_terms import Variable
-from storage.kip.walking import variables
+from storage.kip.language.ast_terms import Variable
+from storage.kip.language.walking import variables
 
 
 class Bindings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-from storage.kip.ast_terms import (
+from storage.kip.language.ast_terms import (
     ArrayValue,
     Literal,
     Node,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from storage.kip.ast_kql import Find, SortKey
-from storage.kip.ast_terms import Scalar
-from storage.kip.parse_expressions import object_value, projection
-from storage.kip.parse_patterns import Patterns, where
-from storage.kip.parse_terms import listed, scalar
-from storage.kip.reader import Reader
+from storage.kip.language.ast_kql import Find, SortKey
+from storage.kip.language.ast_terms import Scalar
+from storage.kip.language.parse_expressions import object_value, projection
+from storage.kip.language.parse_patterns import Patterns, where
+from storage.kip.language.parse_terms import listed, scalar
+from storage.kip.language.reader import Reader
 
 
 def find(r: Reader) -> Find:

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 
-from storage.kip import check_values as values
-from storage.kip.ast_expressions import Call
-from storage.kip.ast_kml import (
+from storage.kip.errors import (
+    DanglingReference,
+    DuplicateLocalHandle,
+    DuplicateMutationTarget,
+    EpistemicRevisionRequired,
+    EvidenceCorrectionRequired,
+    IdentitySelectorRequired,
+    ImmutableField,
+    InvalidSyntax,
+    KipError,
+    fault,
+)
+from storage.kip.language import check_values as values
+from storage.kip.language.ast_expressions import Call
+from storage.kip.language.ast_kml import (
     Action,
     Assert,
     CreateConcept,
@@ -31,8 +43,8 @@ from storage.kip.ast_kml import (
     Update,
     UpsertConcept,
 )
-from storage.kip.ast_patterns import ElementKind
-from storage.kip.ast_terms import (
+from storage.kip.language.ast_patterns import ElementKind
+from storage.kip.language.ast_terms import (
     Literal,
     Member,
     Node,
@@ -44,23 +56,11 @@ from storage.kip.ast_terms import (
     TripleById,
     Variable,
 )
-from storage.kip.check_define import define
-from storage.kip.check_expressions import UPDATES, calls
-from storage.kip.check_patterns import block, triples
-from storage.kip.errors import (
-    DanglingReference,
-    DuplicateLocalHandle,
-    DuplicateMutationTarget,
-    EpistemicRevisionRequired,
-    EvidenceCorrectionRequired,
-    IdentitySelectorRequired,
-    ImmutableField,
-    InvalidSyntax,
-    KipError,
-    fault,
-)
-from storage.kip.scopes import kinds_of
-from storage.kip.walking import every, variables
+from storage.kip.language.check_define import define
+from storage.kip.language.check_expressions import UPDATES, calls
+from storage.kip.language.check_patterns import block, triples
+from storage.kip.language.scopes import kinds_of
+from storage.kip.language.walking import every, variables
 
 MODES = frozenset({"observed", "stated", "inferred", "predicted", "hypothetical", "imported"})
 STANCES = frozenset({"support", "reject", "uncertain"})

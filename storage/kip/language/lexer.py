@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from storage.kip.errors import InvalidIdentifier, InvalidSyntax, KipError, ResourceExhausted, fault
-from storage.kip.literals import number_value, string_value
-from storage.kip.source import MAX_DEPTH, Source
-from storage.kip.tokens import Kind, Token
+from storage.kip.language.literals import number_value, string_value
+from storage.kip.language.source import MAX_DEPTH, Source
+from storage.kip.language.tokens import Kind, Token
 
 _SKIPPED = r"(?:[ \t\r\n]++|//[^\r\n]*+)*+"
 _TOKEN = re.compile(

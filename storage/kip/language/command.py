@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal as OneOf
 
-from storage.kip import check_kml, check_kql, check_meta, parse_kml, parse_kql, parse_meta
-from storage.kip.ast_kml import (
+from storage.kip.errors import KipError
+from storage.kip.language import check_kml, check_kql, check_meta, parse_kml, parse_kql, parse_meta
+from storage.kip.language.ast_kml import (
     Assert,
     CreateConcept,
     CreateRecord,
@@ -23,8 +24,8 @@ from storage.kip.ast_kml import (
     Update,
     UpsertConcept,
 )
-from storage.kip.ast_kql import Find
-from storage.kip.ast_meta import (
+from storage.kip.language.ast_kql import Find
+from storage.kip.language.ast_meta import (
     Changes,
     Describe,
     ExportCapsule,
@@ -36,12 +37,11 @@ from storage.kip.ast_meta import (
     Validate,
     Verify,
 )
-from storage.kip.ast_terms import Node
-from storage.kip.errors import KipError
-from storage.kip.reader import Reader
-from storage.kip.source import Source, place_in
-from storage.kip.tokens import Kind
-from storage.kip.walking import parameters
+from storage.kip.language.ast_terms import Node
+from storage.kip.language.reader import Reader
+from storage.kip.language.source import Source, place_in
+from storage.kip.language.tokens import Kind
+from storage.kip.language.walking import parameters
 
 Language = OneOf["KQL", "KML", "META"]
 Statement = Find | Mutation | Meta
@@ -131,7 +131,7 @@ def read(text: str) -> Command:
     """Parse and check one command.
 
     Raises a `KipError` for any text that is none: `InvalidSyntax`, `InvalidIdentifier`,
-    `ResourceExhausted` (over the budgets of `storage.kip.source`), or what a static rule
+    `ResourceExhausted` (over the budgets of `storage.kip.language.source`), or what a static rule
     deserves. Its data has `hint`, `line` and `column`, both from 1.
     """
     try:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from storage.kip import ast_meta as meta
-from storage.kip import check_values as values
-from storage.kip.ast_terms import Literal, Variable
-from storage.kip.check_patterns import block
 from storage.kip.errors import ConstraintViolation, DanglingReference, InvalidSyntax, fault
+from storage.kip.language import ast_meta as meta
+from storage.kip.language import check_values as values
+from storage.kip.language.ast_terms import Literal, Variable
+from storage.kip.language.check_patterns import block
 
 
 def command(statement: meta.Meta) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import TypeVar
 
-from storage.kip.ast_terms import Node, Parameter, Path, Variable
+from storage.kip.language.ast_terms import Node, Parameter, Path, Variable
 
 _N = TypeVar("_N", bound=Node)
 

@@ -1,12 +1,12 @@
-"""Mutations. `storage.kip.desugar` says what ASSERT stands for."""
+"""Mutations. `storage.kip.language.desugar` says what ASSERT stands for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-from storage.kip.ast_patterns import Block, RecordKind
-from storage.kip.ast_terms import (
+from storage.kip.language.ast_patterns import Block, RecordKind
+from storage.kip.language.ast_terms import (
     Member,
     Node,
     ObjectMatch,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-from storage.kip.ast_expressions import Expression
-from storage.kip.ast_terms import (
+from storage.kip.language.ast_expressions import Expression
+from storage.kip.language.ast_terms import (
     Node,
     ObjectMatch,
     Predicate,

@@ -11,16 +11,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from storage.graph.validity import ValidTime, instant
-from storage.kip.ast_expressions import Call
-from storage.kip.ast_terms import (
-    ArrayValue,
-    Literal,
-    Member,
-    Node,
-    ObjectValue,
-    Path,
-    Variable,
-)
 from storage.kip.errors import (
     ConstraintViolation,
     CursorInvalid,
@@ -29,7 +19,17 @@ from storage.kip.errors import (
     TypeMismatch,
     fault,
 )
-from storage.kip.walking import walk
+from storage.kip.language.ast_expressions import Call
+from storage.kip.language.ast_terms import (
+    ArrayValue,
+    Literal,
+    Member,
+    Node,
+    ObjectValue,
+    Path,
+    Variable,
+)
+from storage.kip.language.walking import walk
 
 _TIMES = "Write UTC with three digits after the second: 2026-03-29T08:00:00.000Z."
 

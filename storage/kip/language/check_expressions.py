@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from storage.kip.ast_expressions import AGGREGATES, Call
-from storage.kip.ast_terms import Node
 from storage.kip.errors import InvalidSyntax, fault
-from storage.kip.walking import every
+from storage.kip.language.ast_expressions import AGGREGATES, Call
+from storage.kip.language.ast_terms import Node
+from storage.kip.language.walking import every
 
 #: Functions of conditions, and how many arguments they take.
 CONDITIONS = {

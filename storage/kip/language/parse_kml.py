@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar, cast
 
-from storage.kip.ast_kml import (
+from storage.kip.errors import InvalidSyntax, fault
+from storage.kip.language.ast_kml import (
     Action,
     Assert,
     CreateConcept,
@@ -33,12 +34,11 @@ from storage.kip.ast_kml import (
     Update,
     UpsertConcept,
 )
-from storage.kip.ast_patterns import RecordKind
-from storage.kip.ast_terms import ObjectMatch, Scalar, Symbol, Variable
-from storage.kip.errors import InvalidSyntax, fault
-from storage.kip.parse_expressions import object_value, value
-from storage.kip.parse_patterns import Patterns, where
-from storage.kip.parse_terms import (
+from storage.kip.language.ast_patterns import RecordKind
+from storage.kip.language.ast_terms import ObjectMatch, Scalar, Symbol, Variable
+from storage.kip.language.parse_expressions import object_value, value
+from storage.kip.language.parse_patterns import Patterns, where
+from storage.kip.language.parse_terms import (
     field_name,
     listed,
     match_object,
@@ -49,8 +49,8 @@ from storage.kip.parse_terms import (
     target,
     variable,
 )
-from storage.kip.reader import Reader
-from storage.kip.tokens import Kind
+from storage.kip.language.reader import Reader
+from storage.kip.language.tokens import Kind
 
 _PLANES = ("ATTRIBUTES", "STRUCTURAL", "RETENTION", "FACET")
 _GUARDS_LAST = "Guards come last: [WHERE] [LIMIT] EXPECT VERSION v [OF plane]."

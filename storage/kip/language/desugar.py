@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from storage.kip.ast_kml import (
+from storage.kip.language.ast_kml import (
     Action,
     Assert,
     CreateRecord,
@@ -16,7 +16,7 @@ from storage.kip.ast_kml import (
     StructuralEntry,
     Transition,
 )
-from storage.kip.ast_terms import (
+from storage.kip.language.ast_terms import (
     ArrayValue,
     Literal,
     Member,
@@ -25,7 +25,7 @@ from storage.kip.ast_terms import (
     Value,
     Variable,
 )
-from storage.kip.check_values import member
+from storage.kip.language.check_values import member
 
 #: Members of ASSERT, and the fields of the assertion that they set.
 _FIELDS = {

@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from storage.kip import ast_expressions as e
-from storage.kip import ast_kml as kml
-from storage.kip import ast_meta as meta
-from storage.kip import ast_patterns as p
-from storage.kip import ast_terms as t
-from storage.kip.ast_kql import Find, SortKey
-from storage.kip.parse_expressions import RANKS, RELATIONS
+from storage.kip.language import ast_expressions as e
+from storage.kip.language import ast_kml as kml
+from storage.kip.language import ast_meta as meta
+from storage.kip.language import ast_patterns as p
+from storage.kip.language import ast_terms as t
+from storage.kip.language.ast_kql import Find, SortKey
+from storage.kip.language.parse_expressions import RANKS, RELATIONS
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

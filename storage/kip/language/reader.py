@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NoReturn
 
 from storage.kip.errors import InvalidSyntax, fault
-from storage.kip.lexer import lex
-from storage.kip.source import Source
-from storage.kip.tokens import Kind, Token, told
+from storage.kip.language.lexer import lex
+from storage.kip.language.source import Source
+from storage.kip.language.tokens import Kind, Token, told
 
 
 class Reader:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-from storage.kip.ast_patterns import Block, ElementKind
-from storage.kip.ast_terms import Node, ObjectValue, Scalar, Target
+from storage.kip.language.ast_patterns import Block, ElementKind
+from storage.kip.language.ast_terms import Node, ObjectValue, Scalar, Target
 
 
 @dataclass(frozen=True, slots=True)

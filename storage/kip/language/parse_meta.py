@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from storage.kip.ast_meta import (
+from storage.kip.language.ast_meta import (
     Changes,
     Describe,
     ExportCapsule,
@@ -17,13 +17,19 @@ from storage.kip.ast_meta import (
     Validate,
     Verify,
 )
-from storage.kip.ast_terms import Scalar
-from storage.kip.parse_expressions import object_value
-from storage.kip.parse_kql import as_of
-from storage.kip.parse_patterns import Patterns, element_kind, one_of, search_options, where
-from storage.kip.parse_terms import is_literal, scalar, target
-from storage.kip.reader import Reader
-from storage.kip.tokens import Kind
+from storage.kip.language.ast_terms import Scalar
+from storage.kip.language.parse_expressions import object_value
+from storage.kip.language.parse_kql import as_of
+from storage.kip.language.parse_patterns import (
+    Patterns,
+    element_kind,
+    one_of,
+    search_options,
+    where,
+)
+from storage.kip.language.parse_terms import is_literal, scalar, target
+from storage.kip.language.reader import Reader
+from storage.kip.language.tokens import Kind
 
 #: What DESCRIBE takes a value for.
 _DESCRIBED = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from storage.kip.ast_expressions import Call
+    from storage.kip.language.ast_expressions import Call
 
 
 @dataclass(frozen=True, slots=True)
