@@ -1,9 +1,10 @@
-"""Every error that KIP 2.0 names, and the refusals that the language itself makes.
+"""Every error that KIP 2.0 names, and those that no part of the graph raises itself.
 
 `REGISTRY` says for each code its category, its retry class (what a caller must change before it
 asks again), what it means and what usually helps (contract kip-engine section 8). Errors about
-data are raised by `storage.graph.errors`; this module adds the rest. `fault` makes any of them with an offset into
-the text, which `storage.kip.language.command.read` turns into a line and a column.
+data are raised by `storage.graph.errors`; this module adds the rest. `fault` makes any of them
+with an offset into the text, which `storage.kip.language.command.read` turns into a line and a
+column.
 """
 
 from __future__ import annotations
