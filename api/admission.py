@@ -1,35 +1,174 @@
-"""Who may call, and for which space.
+"""Who may call what: the six admission classes of seed 003 section 2.
 
-Authentication comes with the Anda API issue. Until then the server listens on loopback only
-(`deploy/gunicorn_conf.py` refuses anything else), every caller is the anonymous principal of the
-space it names, and this module keeps out the one kind of stranger that reaches loopback: a web
-page in a browser on this machine, by a cross-origin request or by a host name that was made to
-point here.
+A route names its class where it is declared (`api.routes`). Without `ED25519_PUBKEYS` there is no
+authentication: every caller is the anonymous principal of the space it names, the server listens
+on loopback only (`deploy/gunicorn_conf.py` refuses anything else), and this module keeps out the
+one kind of stranger that reaches loopback: a web page in a browser on this machine, by a
+cross-origin request or by a host name that was made to point here.
+
+Credentials are looked at before spaces are, so that a foreign space and one that does not exist
+answer alike.
 """
 
 from __future__ import annotations
 
 import ipaddress
+from enum import Enum
 from urllib.parse import urlsplit
 
 from flask import request
 
 from api.errors import ForeignOrigin, WrongShard
 from storage import spaces
-from storage.principals import Principal, anonymous
+from storage.credentials import cwt, space_tokens
+from storage.credentials.cwt import Claims
+from storage.database import Scope, database
+from storage.errors import NotAuthorized, Unauthenticated
+from storage.principals import Principal, anonymous, of_space_token, of_subject, public_reader
 from storage.settings import settings
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _LOCAL: dict[str, bool] = {}
 
 
-def admit(space_id: str) -> Principal:
-    """The caller's principal in the space; raises `InvalidInput` for what is no space id."""
-    return anonymous(spaces.scope_of(space_id).space_id)
+class Admission(Enum):
+    """Whom a route lets in."""
+
+    #: Anyone where the space is public; a space token is checked all the same, for its labels.
+    PUBLIC_READ = "public read"
+    #: Anyone where the space is public; credentials are not looked at there.
+    LENIENT_READ = "lenient public read"
+    #: A credential that may read.
+    READ = "read credential"
+    #: A credential that may write.
+    WRITE = "write credential"
+    #: A signed token that may write; no space token.
+    MANAGEMENT = "management"
+
+    @property
+    def scope(self) -> str:
+        """What a credential must allow."""
+        return "write" if self in (Admission.WRITE, Admission.MANAGEMENT) else "read"
+
+    @property
+    def open_to_public(self) -> bool:
+        """Whether a public space answers without a credential."""
+        return self in (Admission.PUBLIC_READ, Admission.LENIENT_READ)
+
+
+def admit(space_id: str, admission: Admission, *, across_labels: bool = False) -> Principal:
+    """The caller's principal in the space.
+
+    `across_labels` says that the answer spans all labels, which a labelled token may not see.
+    Raises `InvalidInput` for what is no space id, `Unauthenticated` and `NotAuthorized`.
+    """
+    scope = spaces.scope_of(space_id)
+    if not authenticating():
+        return anonymous(scope.space_id)
+    credential = _bearer()
+    if credential is not None and not credential.startswith(space_tokens.PREFIX):
+        return _by_claims(scope, admission, credential)
+    return _by_space_token(scope, admission, credential, across_labels=across_labels)
+
+
+def admit_manager() -> Claims | None:
+    """The claims of a platform manager (`MANAGERS`); None without authentication.
+
+    Raises `Unauthenticated` and `NotAuthorized`.
+    """
+    if not authenticating():
+        return None
+    claims = cwt.verify(_bearer() or "", _keys())
+    if claims.subject not in settings().managers.replace(",", " ").split():
+        raise NotAuthorized("Only a platform manager may do that.")
+    _need_scope(claims.scopes, "write")
+    return claims
+
+
+def admit_operator() -> None:
+    """Let in who works on this machine, and platform managers from elsewhere."""
+    forwarded = any(name in request.headers for name in ("Forwarded", "X-Forwarded-For"))
+    peer = request.remote_addr or ""
+    if forwarded or not _names_loopback(f"[{peer}]" if ":" in peer else peer):
+        admit_manager()
+
+
+def authenticating() -> bool:
+    """Whether callers must say who they are."""
+    return bool(settings().ed25519_pubkeys.strip())
 
 
 def check_request() -> None:
     """Refuse foreign pages (`ForeignOrigin`) and requests meant for another shard."""
+    if not authenticating():
+        _check_origin()
+    shard = request.headers.get("Shard-Id") or request.headers.get("X-Shard")
+    if shard is not None and shard != str(settings().sharding):
+        raise WrongShard()
+
+
+def _by_claims(scope: Scope, admission: Admission, credential: str) -> Principal:
+    public = admission.open_to_public and _is_public(scope)
+    try:
+        claims = cwt.verify(credential, _keys())
+    except Unauthenticated:
+        if public:
+            return public_reader(scope.space_id)
+        raise
+    if not claims.covers(scope.space_id):
+        if public:
+            return public_reader(scope.space_id)
+        raise NotAuthorized("The token is not for this space.")
+    scopes = claims.scopes | {"read"} if public else claims.scopes
+    _need_scope(scopes, admission.scope)
+    return of_subject(scope.space_id, claims.subject, scopes)
+
+
+def _by_space_token(
+    scope: Scope, admission: Admission, credential: str | None, *, across_labels: bool
+) -> Principal:
+    public = admission.open_to_public and _is_public(scope)
+    if public and (credential is None or admission is Admission.LENIENT_READ):
+        return public_reader(scope.space_id)
+    if credential is None:
+        raise Unauthenticated()
+    with database().transaction(scope) as tx:
+        token = space_tokens.used(tx, scope, credential)
+    if token is None:
+        raise Unauthenticated("The token is not valid here, or not any more.")
+    if admission is Admission.MANAGEMENT:
+        raise NotAuthorized("A space token cannot manage; bring a signed token of the space.")
+    scopes = frozenset({token.scope, "read"} if public else {token.scope})
+    _need_scope(scopes, admission.scope)
+    if across_labels and token.labels is not None:
+        raise NotAuthorized("A token that is limited to labels cannot read this.")
+    labels = None if token.labels is None else frozenset(token.labels)
+    return of_space_token(scope.space_id, token.name, scopes, labels)
+
+
+def _bearer() -> str | None:
+    """The credential that came along; None for none, and for another scheme."""
+    scheme, _, credential = request.headers.get("Authorization", "").partition(" ")
+    credential = credential.strip()
+    return credential if scheme.lower() == "bearer" and credential else None
+
+
+def _keys() -> tuple[cwt.PublicKey, ...]:
+    return cwt.public_keys(settings().ed25519_pubkeys)
+
+
+def _is_public(scope: Scope) -> bool:
+    with database().transaction(scope) as tx:
+        space = spaces.find(tx, scope)
+    return space is not None and space.public
+
+
+def _need_scope(scopes: frozenset[str], needed: str) -> None:
+    if "*" not in scopes and needed not in scopes:
+        raise NotAuthorized(f"The credential does not allow to {needed}.")
+
+
+def _check_origin() -> None:
     if not _is_local(request.host):
         raise ForeignOrigin()
     if request.method not in _SAFE or "Upgrade" in request.headers:
@@ -38,9 +177,6 @@ def check_request() -> None:
             raise ForeignOrigin()
         if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
             raise ForeignOrigin()
-    shard = request.headers.get("Shard-Id") or request.headers.get("X-Shard")
-    if shard is not None and shard != str(settings().sharding):
-        raise WrongShard()
 
 
 def _is_local(host: str) -> bool:

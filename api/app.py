@@ -1,7 +1,7 @@
 """The Flask application: every route family, and what holds for each request.
 
-The application does no work of its own: it validates, accepts durable jobs, and reads back. It
-has no authentication yet and must be served on loopback only (see `api.admission`).
+The application does no work of its own: it validates, accepts durable jobs, and reads back. Who
+may call what, `api.admission` says.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from api import admission, errors, openapi, request_id, streams
 from api.measures import Measures, open_measures
 from api.memory import conversations, formation, maintenance, recall
 from api.operator import documents, events, health, jobs, metrics, watch
-from api.spaces import admin, info, service
+from api.spaces import admin, info, management, service
 from jobs.logging import configure_logging
 from storage.settings import settings
 
@@ -33,6 +33,7 @@ FAMILIES = (
     jobs.routes,
     events.routes,
     admin.routes,
+    management.routes,
     health.routes,
     metrics.routes,
     documents.routes,
@@ -58,7 +59,10 @@ def create_app() -> Flask:
     app.before_request(_begin)
     app.after_request(_finish(measures))
     streams.end_at_sigterm()
-    log.info("api.ready", authentication="none", serve_on="loopback only")
+    if admission.authenticating():
+        log.info("api.ready", authentication="required")
+    else:
+        log.warning("api.ready", authentication="none: anyone on this machine may do anything")
     return app
 
 

@@ -80,6 +80,8 @@ class RunFailed(BrainError):
 def render(error: BrainError) -> Response:
     """The response that tells of `error`."""
     headers = {}
+    if error.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
     if error.status in (429, 503):
         seconds = RETRY_AFTER_SECONDS if error.retry_after is None else error.retry_after
         headers["Retry-After"] = str(max(1, math.ceil(seconds)))

@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from flask import Blueprint, Response, request
 from pydantic import BaseModel, TypeAdapter
 
 from api import negotiation
-from api.admission import admit
+from api.admission import Admission, admit, admit_manager, admit_operator
 from api.negotiation import CBOR, JSON, MEDIA, Media
 from api.strict_json import check_text
 from api.validation import validated
@@ -64,6 +64,7 @@ class Operation:
     query: type[BaseModel] | None
     headers: tuple[Header, ...]
     errors: tuple[type[BrainError], ...]
+    admits: Admission | str
 
 
 #: The errors that any route may answer.
@@ -91,22 +92,37 @@ class Routes:
         query: type[BaseModel] | None = None,
         headers: tuple[Header, ...] = (),
         raises: tuple[type[BrainError], ...] = (),
+        admits: Admission | Literal["anyone", "manager", "operator"] = "anyone",
+        across_labels: bool = False,
         **options: Any,
     ) -> Callable[[Handler], Handler]:
-        """Declare a route; the handler gets `caller`, `body` and `query` where it has them."""
+        """Declare a route; the handler gets `caller`, `body` and `query` where it has them.
+
+        A route of a space names its admission class; `across_labels` says that its answer spans
+        all labels. Others are for anyone, for platform managers, or for operators.
+        """
+        if isinstance(admits, Admission) != path.startswith("/v1/<space_id>"):
+            raise ValueError(f"{path}: say admits=Admission.… (see api.admission)")
         body_of = None if body is None else TypeAdapter(body)
         query_of = None if query is None else TypeAdapter(query)
         found: tuple[type[BrainError], ...] = EVERYWHERE + raises
         if "<space_id>" in path:
             found += (NotFound, errors.DatabaseUnavailable)
+        if admits != "anyone":
+            found += (errors.Unauthenticated,)
         if body is not None:
             found += (errors.TooLarge, errors.UnsupportedMediaType)
 
         def declare(handler: Handler) -> Handler:
             @functools.wraps(handler)
             def view(**given: Any) -> Response:
-                if "space_id" in given:
-                    given["caller"] = admit(given.pop("space_id"))
+                if isinstance(admits, Admission):
+                    space_id = given.pop("space_id")
+                    given["caller"] = admit(space_id, admits, across_labels=across_labels)
+                elif admits == "manager":
+                    admit_manager()
+                elif admits == "operator":
+                    admit_operator()
                 if body_of is not None:
                     raw = negotiation.read_body(from_text, text_member)
                     given["body"] = validated(body_of, raw)
@@ -131,6 +147,7 @@ class Routes:
                     query=query,
                     headers=headers,
                     errors=tuple(dict.fromkeys(found)),
+                    admits=admits,
                 )
             )
             return handler

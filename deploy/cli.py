@@ -30,6 +30,8 @@ GROUPS = (
     "schedule",
     "encode",
     "kip",
+    "keys",
+    "token",
     "version",
 )
 

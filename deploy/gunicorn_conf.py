@@ -9,22 +9,28 @@ import ipaddress
 import os
 from typing import Any
 
+from storage.credentials import cwt
 from storage.errors import Unavailable
 from storage.settings import settings
 
 
 def _address() -> str:
-    """Host and port; refuses an address that others can reach, while nothing asks who calls."""
+    """Host and port; refuses an address that others can reach, while nothing asks who calls.
+
+    Also refuses keys that cannot be read, before the first request meets them.
+    """
     host = settings().host
+    keys = cwt.public_keys(settings().ed25519_pubkeys)
     loopback = host == "localhost"
     if not loopback:
         try:
             loopback = ipaddress.ip_address(host).is_loopback
         except ValueError:
             loopback = False
-    if not loopback:
+    if not loopback and not keys:
         raise Unavailable(
-            f"The API has no authentication yet and binds to loopback only; {host} is not loopback."
+            f"Without ED25519_PUBKEYS nobody is asked who they are, and the API binds to loopback "
+            f"only; {host} is not loopback. `brainstem keys new` makes a pair of keys."
         )
     return f"[{host}]:{settings().port}" if ":" in host else f"{host}:{settings().port}"
 

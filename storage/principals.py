@@ -12,9 +12,9 @@ PrincipalKind = Literal["owner", "agent", "token", "anonymous", "operator", "sys
 class Principal:
     """A caller, bound to one space.
 
-    `subject` names the caller within the space and owns the handles it makes (idempotency keys,
-    receipts). `scopes` holds `read`, `write` or `*`. `labels` limits wiki reads; None means
-    unrestricted.
+    `subject` names the caller within the space (`user:…` of a signed token, `token:…`, `anonymous`)
+    and owns the handles it makes (idempotency keys, receipts). `scopes` holds `read`, `write` or
+    `*`. `labels` limits wiki reads; None means unrestricted.
     """
 
     subject: str
@@ -28,6 +28,23 @@ class Principal:
 def anonymous(space_id: str) -> Principal:
     """The caller of a development server, which has no keys yet and listens on loopback only."""
     return Principal("anonymous", "anonymous", space_id, frozenset({"*"}))
+
+
+def public_reader(space_id: str) -> Principal:
+    """Anyone, in a public space: may read, and only what carries no label."""
+    return Principal("anonymous", "anonymous", space_id, frozenset({"read"}), frozenset())
+
+
+def of_subject(space_id: str, subject: str, scopes: frozenset[str]) -> Principal:
+    """The subject of a signed token."""
+    return Principal(f"user:{subject}", "agent", space_id, scopes)
+
+
+def of_space_token(
+    space_id: str, name: str, scopes: frozenset[str], labels: frozenset[str] | None
+) -> Principal:
+    """The holder of a space token; tokens are told apart by their names."""
+    return Principal(f"token:{name}", "token", space_id, scopes, labels)
 
 
 def system(space_id: str) -> Principal:

@@ -36,6 +36,18 @@ class Settings(BaseSettings):
     port: int = Field(8042, ge=0, le=65535)
     sharding: int = Field(0, ge=0, validation_alias=_named("SHARDING_IDX", "sharding"))
 
+    # who may call (seed 003 section 2)
+    ed25519_pubkeys: str = Field(
+        "",
+        validation_alias=_named("ED25519_PUBKEYS", "ed25519_pubkeys"),
+        description="keys of trusted token issuers, Base64, by comma; none: no authentication",
+    )
+    managers: str = Field(
+        "",
+        validation_alias=_named("MANAGERS", "managers"),
+        description="subjects that may call /admin, by comma",
+    )
+
     # the ledger (design section 3.1)
     lease_seconds: float = Field(10.0, gt=0)
     heartbeat_seconds: float = Field(3.0, gt=0)

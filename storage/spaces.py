@@ -89,6 +89,38 @@ def get(tx: Transaction, scope: Scope) -> Space:
     return space
 
 
+def update(
+    tx: Transaction,
+    scope: Scope,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    public: bool | None = None,
+) -> None:
+    """Change what is said of a space; None leaves a member as it is. Raises `NotFound`."""
+    done = tx.execute(
+        """
+        update space set name = coalesce(%s, name), description = coalesce(%s, description),
+               public = coalesce(%s, public), updated_at = now()
+         where space_id = %s
+        """,
+        (name, description, public, scope.space_id),
+    )
+    if done.rowcount == 0:
+        raise NotFound("There is no such space.")
+
+
+def set_tier(tx: Transaction, scope: Scope, tier: int) -> None:
+    """Set the tier; raises `NotFound`."""
+    done = tx.execute(
+        "update space set tier = %s, tier_updated_at = now(), updated_at = now()"
+        " where space_id = %s",
+        (tier, scope.space_id),
+    )
+    if done.rowcount == 0:
+        raise NotFound("There is no such space.")
+
+
 def counts(tx: Transaction, scope: Scope) -> Counts:
     """Count a space's contents without reading them; `NotFound` when there is no such space.
 

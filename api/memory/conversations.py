@@ -8,6 +8,7 @@ from typing import Any
 from flask import Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from api.admission import Admission
 from api.errors import CursorInvalid
 from api.memory import outputs
 from api.memory.outputs import ZERO_USAGE, RpcResponse
@@ -18,7 +19,7 @@ from storage import conversations, spaces
 from storage.clock import to_millis
 from storage.conversations import Collection, Conversation
 from storage.database import Scope, database
-from storage.errors import InvalidInput, NotFound
+from storage.errors import InvalidInput, NotAuthorized, NotFound
 from storage.principals import Principal
 
 routes = Routes("conversations", tag="memory")
@@ -57,9 +58,12 @@ class SinceOffsets(OfCollection):
     query=PageOfCollection,
     answers={200: Answer(RpcResponse[list[outputs.Conversation]], "A page, newest first.")},
     raises=(CursorInvalid,),
+    admits=Admission.PUBLIC_READ,
+    across_labels=True,
 )
 def list_conversations(caller: Principal, query: PageOfCollection) -> Response:
     """Pages by the opaque `next_cursor`; none means that this is the last page."""
+    _check_reader(caller, query.collection)
     scope = Scope(caller.space_id)
     with database().transaction(scope) as tx:
         spaces.get(tx, scope)
@@ -83,6 +87,8 @@ def list_conversations(caller: Principal, query: PageOfCollection) -> Response:
     summary="Read a conversation",
     query=OfCollection,
     answers={200: Answer(RpcResponse[outputs.Conversation], "The record.")},
+    admits=Admission.PUBLIC_READ,
+    across_labels=True,
 )
 def get_conversation(caller: Principal, conversation_id: str, query: OfCollection) -> Response:
     """The record of one run, with its messages as they were given."""
@@ -95,6 +101,8 @@ def get_conversation(caller: Principal, conversation_id: str, query: OfCollectio
     summary="Read what is new in a conversation",
     query=SinceOffsets,
     answers={200: Answer(RpcResponse[outputs.ConversationDelta], "What is new.")},
+    admits=Admission.PUBLIC_READ,
+    across_labels=True,
 )
 def get_delta(caller: Principal, conversation_id: str, query: SinceOffsets) -> Response:
     """Messages and artifacts after the offsets, with the present status."""
@@ -129,9 +137,16 @@ def record(row: Conversation) -> dict[str, Any]:
     return told
 
 
+def _check_reader(caller: Principal, collection: str) -> None:
+    """Recalls of the time before a space was made public may quote what the public must not see."""
+    if collection == "recall" and caller.kind == "anonymous" and "*" not in caller.scopes:
+        raise NotAuthorized("What was asked here is not public.")
+
+
 def _get(caller: Principal, conversation_id: str, collection: Collection) -> Conversation:
     if re.fullmatch(r"[0-9]{1,20}", conversation_id, re.ASCII) is None:
         raise InvalidInput("A conversation id is a positive integer.", field="conversation_id")
+    _check_reader(caller, collection)
     scope = Scope(caller.space_id)
     found = None
     with database().transaction(scope) as tx:

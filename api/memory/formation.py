@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import Response
 
+from api.admission import Admission
 from api.idempotency import HEADER as IDEMPOTENCY_KEY
 from api.idempotency import idempotency
 from api.memory.inputs import FormationInput, without_nulls
@@ -29,6 +30,7 @@ routes = Routes("formation", tag="memory")
     headers=(IDEMPOTENCY_KEY,),
     answers={200: Answer(RpcResponse[AgentOutput], "Accepted; the receipt says when it is done.")},
     raises=(IdempotencyConflict,),
+    admits=Admission.WRITE,
 )
 def formation(caller: Principal, body: FormationInput) -> Response:
     """Answers at once with the conversation, the job and its receipt, which are durable by then.

@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import Response
 
+from api.admission import Admission
 from api.memory.inputs import MaintenanceInput
 from api.memory.outputs import ZERO_USAGE, AgentOutput, RpcResponse
 from api.memory.runs import accept_run, follow, location
@@ -23,6 +24,7 @@ routes = Routes("maintenance", tag="memory")
     summary="Run maintenance",
     body=MaintenanceInput,
     answers={200: Answer(RpcResponse[AgentOutput], "Accepted, or joined to a waiting run.")},
+    admits=Admission.WRITE,
 )
 def maintenance(caller: Principal, body: MaintenanceInput) -> Response:
     """Accepts a run; it shares the space's memory lane with formation.

@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import Response
 
+from api.admission import Admission
 from api.errors import RunFailed
 from api.idempotency import HEADER as IDEMPOTENCY_KEY
 from api.idempotency import idempotency
@@ -37,6 +38,7 @@ routes = Routes("recall", tag="memory")
         202: Answer(RpcResponse[AgentOutput], "Not done yet: the receipt, and no content."),
     },
     raises=(IdempotencyConflict, Unsupported, RunFailed),
+    admits=Admission.PUBLIC_READ,
 )
 def recall(caller: Principal, body: RecallInput) -> Response:
     """Runs as a durable job; the request waits for its end, then answers.

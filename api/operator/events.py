@@ -16,6 +16,7 @@ from typing import Any
 from flask import Response, request
 from pydantic import BaseModel, ConfigDict, Field
 
+from api.admission import Admission
 from api.errors import TooManyStreams
 from api.operator.jobs import find
 from api.routes import Answer, Header, Routes
@@ -61,6 +62,7 @@ class After(BaseModel):
         204: Answer(None, "The job has ended and the client has every event.", ()),
     },
     raises=(TooManyStreams,),
+    admits=Admission.READ,
 )
 def job_events(caller: Principal, job_id: str, query: After) -> Response:
     """`transition` carries one transition with its id, `progress` the job's present steps, `end`

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from flask import Response
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from api.admission import Admission
 from api.errors import CursorInvalid
 from api.memory.outputs import RpcResponse
 from api.memory.runs import location
@@ -57,6 +58,7 @@ class JobFilters(BaseModel):
     query=JobFilters,
     answers={200: Answer(RpcResponse[list[JobView]], "A page, newest first.")},
     raises=(CursorInvalid,),
+    admits=Admission.READ,
 )
 def list_jobs(caller: Principal, query: JobFilters) -> Response:
     """Newest first; pages by the opaque `next_cursor`."""
@@ -89,6 +91,7 @@ def list_jobs(caller: Principal, query: JobFilters) -> Response:
     "/v1/<space_id>/jobs/<job_id>",
     summary="Read a job",
     answers={200: Answer(RpcResponse[JobDetail], "The job with its timeline and attempts.")},
+    admits=Admission.READ,
 )
 def get_job(caller: Principal, job_id: str) -> Response:
     """State, progress and receipt, every transition, and every attempt."""
@@ -110,6 +113,7 @@ def get_job(caller: Principal, job_id: str) -> Response:
     "/v1/<space_id>/jobs/<job_id>/cancel",
     summary="Cancel a job",
     answers={200: Answer(RpcResponse[JobView], "The job as it is now.")},
+    admits=Admission.WRITE,
 )
 def cancel_job(caller: Principal, job_id: str) -> Response:
     """A waiting job ends at once, a running one at its next checkpoint; an ended one stays."""
@@ -128,6 +132,7 @@ def cancel_job(caller: Principal, job_id: str) -> Response:
     summary="Restart a failed or cancelled job",
     answers={200: Answer(RpcResponse[JobView], "The new job, linked by `parent_id`.")},
     raises=(Conflict,),
+    admits=Admission.WRITE,
 )
 def retry_job(caller: Principal, job_id: str) -> Response:
     """The ended job's receipt stays; asking twice answers the same new job.

@@ -29,11 +29,13 @@ routes = Routes("metrics", tag="operator")
     "/metrics",
     summary="Metrics for Prometheus",
     answers={200: Answer(str, "Prometheus text format.", ("text/plain",))},
+    admits="operator",
 )
 def metrics() -> Response:
     """Open jobs by queue, kind and state, waiting times, live workers, and HTTP requests.
 
     With the database away, `brainstem_database_up` is 0 and the ledger's numbers are missing.
+    Answers callers of this machine; others show the token of a platform manager.
     """
     registry = CollectorRegistry()
     registry.register(_Collector(current_app.extensions["measures"]))

@@ -16,7 +16,7 @@ from flask_sock import Sock
 from simple_websocket import ConnectionClosed, Server
 from wsproto.utilities import RemoteProtocolError
 
-from api.admission import admit
+from api.admission import Admission, admit
 from api.errors import TooManyStreams, UpgradeRequired, render
 from api.routes import Answer, Routes
 from api.streams import Place, places
@@ -45,6 +45,7 @@ MAX_MESSAGE_BYTES = 4096
     summary="Watch the jobs of a space (WebSocket)",
     answers={101: Answer(None, "Each message is `{type: job, job: JobView}`.", ())},
     raises=(UpgradeRequired, TooManyStreams),
+    admits=Admission.READ,
 )
 def watch_jobs(caller: Principal) -> Response:
     """Connect with `Upgrade: websocket`; anything else is answered with 426."""
@@ -56,7 +57,7 @@ def admit_watcher() -> None:
     """Before the handshake: afterwards no error could be told in HTTP."""
     if request.headers.get("Upgrade", "").lower() != "websocket":
         return
-    scope = Scope(admit((request.view_args or {})["space_id"]).space_id)
+    scope = Scope(admit((request.view_args or {})["space_id"], Admission.READ).space_id)
     with database().transaction(scope) as tx:
         spaces.get(tx, scope)
     g.place = places().take()

@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import Response
 
+from api.admission import Admission
 from api.memory.outputs import FormationStatus, RpcResponse, SpaceInfo
 from api.negotiation import answer
 from api.routes import Answer, Routes
@@ -71,13 +72,25 @@ def formation_status_of(tx: Transaction, scope: Scope) -> dict[str, Any]:
 _INFO = {200: Answer(RpcResponse[SpaceInfo], "The space.")}
 
 
-@routes.add("GET", "/v1/<space_id>/info", summary="What a space holds", answers=_INFO)
+@routes.add(
+    "GET",
+    "/v1/<space_id>/info",
+    summary="What a space holds",
+    answers=_INFO,
+    admits=Admission.LENIENT_READ,
+)
 def space_info_route(caller: Principal) -> Response:
     """What the space holds, how far its work is, and what models have cost it."""
     return _show(caller)
 
 
-@routes.add("GET", "/v1/<space_id>/status", summary="The same as /info", answers=_INFO)
+@routes.add(
+    "GET",
+    "/v1/<space_id>/status",
+    summary="The same as /info",
+    answers=_INFO,
+    admits=Admission.LENIENT_READ,
+)
 def space_status_route(caller: Principal) -> Response:
     """Another name of `/info`."""
     return _show(caller)
@@ -88,6 +101,7 @@ def space_status_route(caller: Principal) -> Response:
     "/v1/<space_id>/formation_status",
     summary="How far formation is",
     answers={200: Answer(RpcResponse[FormationStatus], "The status.")},
+    admits=Admission.LENIENT_READ,
 )
 def formation_status(caller: Principal) -> Response:
     """For monitoring; whether one job is done, its receipt says."""

@@ -16,8 +16,7 @@ routes = Routes("service", tag="service")
 
 DESCRIPTION = (
     "A self-hosted brain server for agents: it takes in what was said as durable jobs, remembers "
-    "it with its sources and times, and answers from it. Until authentication is set up it "
-    "listens on loopback only."
+    "it with its sources and times, and answers from it."
 )
 #: Of the Memory Interface nothing is served yet, and the descriptor says so: no bundles.
 TOKENIZER = "o200k_base@tiktoken-rs-0.12"
