@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from api import request_id
+from api.admission import Admission, authenticating
 from api.memory.inputs import MAX_NAME_CHARS, MAX_PARTS
 from api.memory.outputs import RpcError
 from api.negotiation import MARKDOWN
@@ -39,7 +40,12 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         path = _PARAMETER.sub(r"{\1}", operation.path)
-        paths.setdefault(path, {})[operation.method.lower()] = _operation(operation, refs)
+        told = paths.setdefault(path, {})[operation.method.lower()] = _operation(operation, refs)
+        if authenticating():
+            told["security"] = _security(operation)
+    components: dict[str, Any] = {"schemas": schemas}
+    if authenticating():
+        components["securitySchemes"] = {_BEARER: _BEARER_SCHEME}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -54,8 +60,30 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
             f"streams a process, {limits.wait_seconds:g} seconds of waiting for a recall.",
         },
         "paths": paths,
-        "components": {"schemas": schemas},
+        "components": components,
     }
+
+
+_BEARER = "bearer"
+_BEARER_SCHEME = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "A signed token (CWT) of a trusted issuer, or a token of the space (`ST…`).",
+}
+
+
+def _security(operation: Operation) -> list[dict[str, list[str]]]:
+    """What a caller must bring; an empty requirement says that nothing may do, too."""
+    needed: dict[str, list[str]] = {_BEARER: []}
+    match operation.admits:
+        case "anyone":
+            return []
+        case Admission() as admission if not admission.open_to_public:
+            return [needed]
+        case "manager":
+            return [needed]
+        case _:
+            return [needed, {}]
 
 
 def _operation(operation: Operation, refs: dict[Any, dict[str, Any]]) -> dict[str, Any]:

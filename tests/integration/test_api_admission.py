@@ -264,3 +264,13 @@ def test_handles_belong_to_their_caller(world: World) -> None:
         answer = world.api.client.post(f"/v1/{world.own}/formation", headers=headers, json=body)
         jobs.append(answer.json()["result"]["job"])
     assert jobs[0] == jobs[2] != jobs[1]
+
+
+def test_the_document_says_which_routes_need_a_token(world: World) -> None:
+    told = world.api.client.get("/openapi.json").json()
+    assert list(told["components"]["securitySchemes"]) == ["bearer"]
+    paths = told["paths"]
+    assert paths["/info"]["get"]["security"] == []
+    assert paths["/v1/{space_id}/formation"]["post"]["security"] == [{"bearer": []}]
+    assert paths["/v1/{space_id}/info"]["get"]["security"] == [{"bearer": []}, {}]
+    assert paths["/admin/create_space"]["post"]["security"] == [{"bearer": []}]
