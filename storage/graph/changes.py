@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from storage.graph.validity import UNSTATED, ValidTime
+from storage.graph.wording import Wording
 
 #: `?handle` of the same change set, or the id of an element.
 Ref = str
@@ -40,6 +41,16 @@ class Value:
     """A literal object: string, number, boolean or null (where the predicate allows it)."""
 
     value: str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """An object that no concept of this space is: `{canonical_id: …}`, stored as that object.
+
+    It may stand wherever the predicate takes an element; what it is of is not known here.
+    """
+
+    canonical_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +123,9 @@ class CreateConcept:
 class UpsertConcept:
     """The concept of that id, or of that type and key, created when it does not exist.
 
-    An id never creates, and creating needs `type`. `name`, `attributes`, `facets`, `links` are
-    set either way; `initial_name` and `initial_attributes` only when the concept is created.
+    An id never creates, and creating needs `type`. `name`, `aliases`, `attributes`, `facets`,
+    `links` are set either way; `initial_name` and `initial_attributes` only when the concept is
+    created. `canonical_id` is set once. Of a member that is set and unset, the setting counts.
     """
 
     handle: str
@@ -137,7 +149,11 @@ class UpsertConcept:
 
 @dataclass(frozen=True, slots=True)
 class UpdateConcept:
-    """Shallow changes to a concept; what is already so counts as no change."""
+    """Shallow changes to a concept; what is already so counts as no change.
+
+    `unset_facets` names the members to take out of a facet; none named: the whole facet. Of a
+    member that is set and unset, the setting counts.
+    """
 
     target: Ref
     name: str | None = None
@@ -167,11 +183,24 @@ class UpdateRecord:
 
 @dataclass(frozen=True, slots=True)
 class SetRetention:
-    """How long an element is kept. `values` holds any of `retention_class`, `expires_at` (text or
-    None) and `legal_hold`; members that are not named stay as they are."""
+    """How long an element is kept. `values` holds any of `retention_class`, `expires_at` (text) and
+    `legal_hold`; None takes a member away, and members that are not named stay as they are."""
 
     target: Ref
     values: Mapping[str, Any]
+    guards: tuple[Guard, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidateRecording:
+    """Mark a claim as never made: what was recorded is not what its source says.
+
+    Payload and lifecycle stay, and reads of the time before still have it as it was. `repair` is
+    the activity that tells why. No statement of the language comes to this.
+    """
+
+    target: Ref
+    repair: Ref
     guards: tuple[Guard, ...] = ()
 
 
@@ -213,7 +242,7 @@ class EnsureProposition:
     handle: str
     subject: Ref
     predicate: str
-    object: Ref | Value
+    object: Ref | Value | Elsewhere
     guards: tuple[Guard, ...] = ()
 
 
@@ -224,8 +253,8 @@ class CreateAssertion:
     `asserted_at` is when the claim was made (None: the time of the commit). `interval_of` copies
     the interval of an assertion that this one corrects: its `valid_time`, and a missing start as
     "by the time that one was made" (section 5). With `once`, an assertion of the same actor about
-    the same proposition, with the same stance and mode, that cites the same evidence is taken for
-    this one, whatever its state; then nothing is written.
+    the same proposition, with the same stance, mode and contexts, that cites the same evidence is
+    taken for this one, whatever its state; then nothing is written.
     """
 
     handle: str
@@ -241,12 +270,15 @@ class CreateAssertion:
     citations: tuple[Citation, ...] = ()
     client_key: str | None = None
     facets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    links: tuple[Link, ...] = ()
     once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CreateEvidence:
     """A record of what was said, seen or measured; `payload` is kept as it is.
+
+    With `content_ref`, the bytes are kept elsewhere under that name, and `payload` is None.
 
     With `once`, evidence of the same `content_digest` is taken for this one. A digest under
     suppression is refused with `SourceSuppressed`.
@@ -258,6 +290,7 @@ class CreateEvidence:
     content_digest: str | None = None
     media_type: str | None = None
     observed_at: datetime | None = None
+    content_ref: str | None = None
     client_key: str | None = None
     facets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     links: tuple[Link, ...] = ()
@@ -284,6 +317,7 @@ class CreateActivity:
     client_key: str | None = None
     facets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     only_with_effect: bool = False
+    links: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +350,7 @@ Change = (
     | Transition
     | UpdateRecord
     | SetRetention
+    | InvalidateRecording
     | MergeConcept
     | Purge
     | PurgePayload
@@ -324,6 +359,11 @@ Change = (
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """Everything that is to become true together."""
+    """Everything that is to become true together.
+
+    `wording` says, by handle or id, how elements are to be found, where the writer knows better
+    words than those of the element itself.
+    """
 
     changes: tuple[Change, ...] = ()
+    wording: Mapping[Ref, Wording] = field(default_factory=dict)

@@ -1,193 +1,147 @@
-"""The words of memory: types, predicates, facets and structural fields, and what they allow.
+"""The words of one space at one moment: which there are, what they mean, which mean the same.
 
-An exact ref is `kip://path@version/Symbol`; its lineage is `kip://path/Symbol`. The exact ref is
-stored and validates; the lineage matches. A local name resolves to one lineage, or is ambiguous
-(contract kip-engine section 2). `kip://core` is code below; the other built-in packages are data in
-`packages/`; a space adds drafts of its own, `kip://local/draft@0.0.0`.
+A local name resolves to one lineage, or is ambiguous; matching goes by `Schema.lineages`, since a
+promoted draft and what it was promoted to count as one (contract kip-engine section 2).
+`kip://core` is code in `symbols`; packages are data, those that come with Brainstem in `packages/`;
+a space adds drafts of its own, `kip://local/draft@0.0.0`.
 """
 
 from __future__ import annotations
 
 import json
-import math
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from storage.canonical import digest
 from storage.database import Scope, Transaction
+from storage.graph import package as packages
 from storage.graph.changes import DefineSymbol
+from storage.graph.drafting import check_draft
 from storage.graph.errors import (
-    ConstraintViolation,
     ResourceExhausted,
-    SchemaFieldNotFound,
     SchemaSymbolAmbiguous,
     SchemaSymbolConflict,
     SchemaSymbolNotFound,
-    TypeMismatch,
 )
-from storage.graph.validity import instant
+from storage.graph.package import BUILTIN, Package
+from storage.graph.symbols import (
+    CORE,
+    CORE_FIELDS,
+    DRAFT,
+    KIND_NAMES,
+    SECTIONS,
+    Definition,
+    Endpoint,
+    FacetDef,
+    FieldDef,
+    PredicateDef,
+    SymbolKind,
+    TypeDef,
+    core_fields,
+    facet_of,
+    field_of,
+    lineage_of,
+    local_name,
+    package_of,
+    predicate_of,
+    type_of,
+)
+from storage.graph.values import check_json, check_values
 
-CORE = "kip://core@2.0.0"
-DRAFT = "kip://local/draft@0.0.0"
-#: The packages that every space has.
-BUILTIN = ("cognitive-memory-2.0.0", "general-1.0.0")
+__all__ = [
+    "BUILTIN",
+    "CORE",
+    "CORE_FIELDS",
+    "DRAFT",
+    "KIND_NAMES",
+    "MAX_DRAFTS",
+    "SECTIONS",
+    "Endpoint",
+    "FacetDef",
+    "FieldDef",
+    "LineageMap",
+    "PredicateDef",
+    "Schema",
+    "Symbol",
+    "SymbolKind",
+    "TypeDef",
+    "builtin",
+    "check_json",
+    "check_values",
+    "environment",
+    "keep_environment",
+    "lineage_of",
+    "local_name",
+]
+
 #: Draft symbols that one space may define (seed 003).
 MAX_DRAFTS = 512
 
-KIND_NAMES = {
-    "C": "Concept",
-    "P": "Proposition",
-    "A": "Assertion",
-    "E": "Evidence",
-    "X": "Activity",
+_WORDS: Mapping[SymbolKind, str] = {
+    "concept_type": "concept type",
+    "predicate": "predicate",
+    "facet": "facet",
+    "structural_field": "structural field",
 }
-
-#: Core structural fields: (kinds that carry them, kinds that they point to, at most one).
-CORE_FIELDS: Mapping[str, tuple[str, str, bool]] = {
-    "evidence": ("A", "E", False),
-    "source": ("E", "CE", False),
-    "generated_by": ("E", "X", True),
-    "inputs": ("X", "CPAEX", False),
-    "outputs": ("X", "CPAEX", False),
-    "associated_actors": ("X", "C", False),
-}
-
-_SYMBOL = re.compile(r"(kip://[^@\s]+)@([^/\s]+)/([^/\s]+)")
-_TYPE_NAME = re.compile(r"[A-Z][A-Za-z0-9]{0,63}", re.ASCII)
-_PREDICATE_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", re.ASCII)
-_SAFE = 2**53 - 1
-D = TypeVar("D")
-_PREDICATE_MEMBERS = frozenset(
-    {
-        "description",
-        "subject",
-        "object",
-        "functional",
-        "functional_by",
-        "open_world",
-        "complete",
-        "boolean_completeness",
-        "temporal_conflict",
-    }
-)
-
-
-def lineage_of(ref: str) -> str:
-    """`kip://path@version/Symbol` to `kip://path/Symbol`; a lineage is its own."""
-    match = _SYMBOL.fullmatch(ref)
-    return f"{match[1]}/{match[3]}" if match else ref
-
-
-def local_name(ref: str) -> str:
-    """The symbol's name without its package."""
-    return ref.rpartition("/")[2]
+D = TypeVar("D", bound=Definition)
+#: The rows that an environment is made of: installed packages, drafts, lineage maps.
+_Rows = tuple[
+    tuple[str, ...],
+    tuple[tuple[SymbolKind, str, str], ...],
+    tuple[tuple[SymbolKind, str, str], ...],
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """What one side of a predicate or of a structural field may be."""
+class Symbol:
+    """A word as META lists and describes it. `definition` is as its package gives it."""
 
-    lineages: frozenset[str] = frozenset()
-    kinds: frozenset[str] = frozenset()
-    literals: frozenset[str] = frozenset()
-    nullable: bool = False
-    refs: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, raw: Mapping[str, Any] | None) -> Endpoint:
-        """Read `{concept_types | kinds | literal_types, nullable}`; nothing means any element."""
-        raw = raw or {"kinds": list(KIND_NAMES.values())}
-        refs = tuple(raw.get("concept_types", ()))
-        return cls(
-            frozenset(lineage_of(ref) for ref in refs),
-            frozenset(raw.get("kinds", ())),
-            frozenset(raw.get("literal_types", ())),
-            bool(raw.get("nullable", False)),
-            refs,
-        )
-
-    def takes(self, kind: str, type_lineage: str | None) -> bool:
-        """Whether an element of that kind (`C`, `P`, …) and type may stand here."""
-        return KIND_NAMES[kind] in self.kinds or (kind == "C" and type_lineage in self.lineages)
-
-    def takes_literal(self, value: Any) -> bool:
-        """Whether a literal may stand here."""
-        if value is None:
-            return self.nullable
-        return _literal_type(value) in self.literals
-
-
-@dataclass(frozen=True, slots=True)
-class TypeDef:
-    """A concept type and its attributes."""
-
+    kind: SymbolKind
     ref: str
-    lineage: str
-    open: bool
-    fields: Mapping[str, Mapping[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class PredicateDef:
-    """A predicate and how its slot behaves.
-
-    `functional`: one value at a time. `functional_by_type`: one value at a time among objects of
-    one type. A `temporal_conflict` of "none" lets values overlap without conflict.
-    """
-
-    ref: str
-    lineage: str
-    subject: Endpoint
-    object: Endpoint
-    functional: bool
-    functional_by_type: bool
-    temporal_conflict: str
     definition: Mapping[str, Any]
+    status: str = "active"
+
+    @property
+    def local_name(self) -> str:
+        """The name without its package."""
+        return local_name(self.ref)
+
+    @property
+    def package_ref(self) -> str:
+        """The package that it is of."""
+        return package_of(self.ref)
 
 
 @dataclass(frozen=True, slots=True)
-class FieldDef:
-    """A structural field. Core fields have their plain name as ref and lineage."""
+class LineageMap:
+    """`from_lineage` was promoted to `to_lineage`: both match as one."""
 
-    ref: str
-    lineage: str
-    source: Endpoint
-    target: Endpoint
-    min: int
-    max: int | None
-    ordered: bool
-    computed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FacetDef:
-    """A facet: fields that may be attached to elements of some kinds or types."""
-
-    ref: str
-    lineage: str
-    closed: bool
-    computed: bool
-    applies: Endpoint
-    activity_classes: frozenset[str]
-    terminal_only: bool
-    fields: Mapping[str, Mapping[str, Any]]
+    kind: SymbolKind
+    from_lineage: str
+    to_lineage: str
 
 
 @dataclass(slots=True)
 class _Table(Generic[D]):
-    """Symbols of one kind, found by exact ref, lineage or local name."""
+    """Symbols of one kind, found by exact ref, lineage or local name.
 
-    what: str
+    `classes` has the lineages that match as one, and `heads` what each of them came to.
+    """
+
+    kind: SymbolKind
     by_lineage: dict[str, D] = field(default_factory=dict)
     by_ref: dict[str, D] = field(default_factory=dict)
     by_name: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    classes: dict[str, frozenset[str]] = field(default_factory=dict)
+    heads: dict[str, str] = field(default_factory=dict)
 
-    def add(self, ref: str, definition: D) -> None:
-        lineage, name = lineage_of(ref), local_name(ref)
-        self.by_ref[ref] = definition
+    def add(self, definition: D) -> None:
+        """Add a definition; of one lineage the last one is written with."""
+        lineage, name = definition.lineage, local_name(definition.ref)
+        self.by_ref[definition.ref] = definition
         self.by_lineage[lineage] = definition
         known = self.by_name.get(name, ())
         if lineage not in known:
@@ -197,22 +151,34 @@ class _Table(Generic[D]):
         if symbol.startswith("kip://"):
             found = self.by_ref.get(symbol) or self.by_lineage.get(symbol)
             if found is None:
-                raise SchemaSymbolNotFound(f"There is no {self.what} {symbol!r}.")
+                raise self._unknown(symbol)
             return found
         lineages = self.by_name.get(symbol, ())
         if not lineages:
-            raise SchemaSymbolNotFound(f"There is no {self.what} {symbol!r}.")
-        if len(lineages) > 1:
+            raise self._unknown(symbol)
+        heads = {self.heads.get(lineage, lineage) for lineage in lineages}
+        if len(heads) > 1:
             raise SchemaSymbolAmbiguous(
                 f"{symbol!r} may be {' or '.join(sorted(lineages))}; write one of them."
             )
-        return self.by_lineage[lineages[0]]
+        (head,) = heads
+        return self.by_lineage.get(head) or self.by_lineage[lineages[0]]
 
-    def has(self, name: str) -> bool:
-        return name in self.by_name
+    def same(self, lineage: str) -> frozenset[str]:
+        return self.classes.get(lineage) or frozenset({lineage})
+
+    def _unknown(self, symbol: str) -> SchemaSymbolNotFound:
+        return SchemaSymbolNotFound(f"There is no {_WORDS[self.kind]} {symbol!r}.")
 
     def copy(self) -> _Table[D]:
-        return _Table(self.what, dict(self.by_lineage), dict(self.by_ref), dict(self.by_name))
+        return _Table(
+            self.kind,
+            dict(self.by_lineage),
+            dict(self.by_ref),
+            dict(self.by_name),
+            self.classes,
+            self.heads,
+        )
 
 
 class Schema:
@@ -224,10 +190,17 @@ class Schema:
         predicates: _Table[PredicateDef],
         facets: _Table[FacetDef],
         fields: _Table[FieldDef],
+        packages: tuple[Package, ...] = (),
+        maps: tuple[LineageMap, ...] = (),
         drafts: int = 0,
     ) -> None:
         self._types, self._predicates = types, predicates
         self._facets, self._fields = facets, fields
+        #: The packages of the space, in the order of their refs; core and drafts are none of them.
+        self.packages = packages
+        #: What was promoted to what.
+        self.maps = maps
+        #: How many symbols the space has drafted.
         self.drafts = drafts
 
     def type(self, symbol: str) -> TypeDef:
@@ -242,9 +215,38 @@ class Schema:
         """The facet of that name."""
         return self._facets.get(symbol)
 
-    def structural(self, symbol: str) -> FieldDef:
-        """The structural field of that name; a core field's plain name is its own."""
+    def structural(self, symbol: str, kind: str | None = None) -> FieldDef:
+        """The structural field of that name.
+
+        A core field's plain name is its own for the kinds (`A`, `E`, `X`) that carry it, and for
+        an unknown `kind`; elsewhere the name is a package's to give.
+        """
+        core = _CORE.get(symbol)
+        if core is not None and (kind is None or core.source.takes(kind, None)):
+            return core
         return self._fields.get(symbol)
+
+    def lineages(self, kind: SymbolKind, symbol: str) -> frozenset[str]:
+        """Every lineage that matches a name: the one it resolves to and what counts as the same.
+
+        For structural fields a core field and a package's field of one name are both in the set.
+        Raises `SchemaSymbolNotFound` and `SchemaSymbolAmbiguous`.
+        """
+        table = self._table(kind)
+        core = kind == "structural_field" and symbol in _CORE
+        if core and symbol not in table.by_name:
+            return frozenset({symbol})
+        found = table.same(table.get(symbol).lineage)
+        return found | {symbol} if core else found
+
+    def symbols(self, kind: SymbolKind) -> list[Symbol]:
+        """All words of a kind from packages and drafts, in the order of their refs."""
+        table = self._table(kind)
+        return [self._symbol(kind, table.by_ref[ref]) for ref in sorted(table.by_ref)]
+
+    def symbol(self, kind: SymbolKind, symbol: str) -> Symbol:
+        """One word. Raises `SchemaSymbolNotFound` and `SchemaSymbolAmbiguous`."""
+        return self._symbol(kind, self._table(kind).get(symbol))
 
     def required_fields(self, type_lineage: str) -> list[FieldDef]:
         """The structural fields that a concept of that type cannot be without."""
@@ -254,13 +256,59 @@ class Schema:
             if definition.min > 0 and type_lineage in definition.source.lineages
         ]
 
+    @property
+    def digest(self) -> str:
+        """A digest of everything that the environment is made of."""
+        return digest(
+            {
+                "packages": {one.ref: one.digest for one in self.packages},
+                "drafts": {
+                    kind: {
+                        one.local_name: dict(one.definition)
+                        for one in self.symbols(kind)
+                        if one.package_ref == DRAFT
+                    }
+                    for kind in SECTIONS
+                },
+                "maps": [[one.kind, one.from_lineage, one.to_lineage] for one in self.maps],
+            }
+        )
+
+    @property
+    def lock(self) -> dict[str, Any]:
+        """What the environment consists of, by name (`schema_env.lock`)."""
+        return {
+            "packages": [one.ref for one in self.packages],
+            "drafts": [
+                one.local_name
+                for kind in SECTIONS
+                for one in self.symbols(kind)
+                if one.package_ref == DRAFT
+            ],
+        }
+
     def knows_type(self, name: str) -> bool:
         """Whether some package or draft has a type of that local name."""
-        return self._types.has(name)
+        return name in self._types.by_name
 
     def knows_predicate(self, name: str) -> bool:
         """Whether some package or draft has a predicate of that local name."""
-        return self._predicates.has(name)
+        return name in self._predicates.by_name
+
+    def resolved(self, symbol: DefineSymbol) -> DefineSymbol:
+        """The same draft with exact refs for the local names of types.
+
+        Raises `SchemaSymbolNotFound` and `SchemaSymbolAmbiguous`.
+        """
+        if symbol.symbol_kind != "predicate":
+            return symbol
+        definition = dict(symbol.definition)
+        for end in ("subject", "object"):
+            given = definition.get(end)
+            if isinstance(given, Mapping) and "concept_types" in given:
+                refs = [self._exact(name) for name in given["concept_types"]]
+                definition[end] = {**given, "concept_types": refs}
+        return replace(symbol, definition=definition)
 
     def with_draft(self, symbol: DefineSymbol) -> Schema:
         """This environment and one symbol more.
@@ -273,251 +321,219 @@ class Schema:
             raise SchemaSymbolConflict(f"{symbol.name!r} exists already.")
         if self.drafts >= MAX_DRAFTS:
             raise ResourceExhausted(f"A space defines at most {MAX_DRAFTS} symbols of its own.")
-        _check_draft(symbol)
+        check_draft(symbol)
         grown = Schema(
             self._types.copy(),
             self._predicates.copy(),
             self._facets,
             self._fields,
+            self.packages,
+            self.maps,
             self.drafts,
         )
         grown._add_draft(symbol.symbol_kind, symbol.name, symbol.definition)
         return grown
 
-    def _add_draft(self, symbol_kind: str, name: str, definition: Mapping[str, Any]) -> None:
+    def _add_draft(self, kind: SymbolKind, name: str, definition: Mapping[str, Any]) -> None:
         ref = f"{DRAFT}/{name}"
-        if symbol_kind == "concept_type":
-            self._types.add(ref, _type_of(ref, definition.get("attributes", {"open": True})))
+        if kind == "concept_type":
+            self._types.add(type_of(ref, definition))
         else:
-            predicate = _predicate_of(ref, definition)
-            refs = (*predicate.subject.refs, *predicate.object.refs)
-            for wanted in refs:
-                self._types.get(wanted)
-            self._predicates.add(ref, predicate)
+            made = predicate_of(ref, definition, self._exact)
+            classes = self._types.classes
+            self._predicates.add(
+                replace(
+                    made,
+                    subject=made.subject.widened(classes),
+                    object=made.object.widened(classes),
+                )
+            )
         self.drafts += 1
+
+    def _add_types(self, package: Package) -> None:
+        for name, raw in package.definitions("concept_types").items():
+            self._types.add(type_of(f"{package.ref}/{name}", raw))
+
+    def _add_relations(self, package: Package) -> None:
+        """What may name types, once those of all packages are there."""
+
+        def exact(name: str) -> str:
+            own = f"{package.ref}/{name}"
+            return own if own in self._types.by_ref else self._exact(name)
+
+        for name, raw in package.definitions("predicates").items():
+            self._predicates.add(predicate_of(f"{package.ref}/{name}", raw, exact))
+        for name, raw in package.definitions("facets").items():
+            self._facets.add(facet_of(f"{package.ref}/{name}", raw, exact))
+        for name, raw in package.definitions("structural_fields").items():
+            self._fields.add(field_of(f"{package.ref}/{name}", raw, exact))
+
+    def _exact(self, name: str) -> str:
+        return self._types.get(name).ref
+
+    def _map(self, maps: Sequence[LineageMap]) -> None:
+        """Let mapped lineages match as one; after all symbols are added."""
+        self.maps = tuple(maps)
+        for kind in SECTIONS:
+            table = self._table(kind)
+            table.classes, table.heads = _classes(m for m in maps if m.kind == kind)
+        classes = self._types.classes
+        for name, one in self._predicates.by_ref.items():
+            self._predicates.by_ref[name] = replace(
+                one, subject=one.subject.widened(classes), object=one.object.widened(classes)
+            )
+        for name, facet in self._facets.by_ref.items():
+            self._facets.by_ref[name] = replace(facet, applies=facet.applies.widened(classes))
+        for name, link in self._fields.by_ref.items():
+            self._fields.by_ref[name] = replace(
+                link, source=link.source.widened(classes), target=link.target.widened(classes)
+            )
+        for table in (self._predicates, self._facets, self._fields):
+            for lineage, definition in table.by_lineage.items():
+                table.by_lineage[lineage] = table.by_ref[definition.ref]  # type: ignore[assignment]
+
+    def _symbol(self, kind: SymbolKind, definition: Definition) -> Symbol:
+        return Symbol(kind, definition.ref, definition.definition)
+
+    def _table(self, kind: SymbolKind) -> _Table[Any]:
+        tables: Mapping[SymbolKind, _Table[Any]] = {
+            "concept_type": self._types,
+            "predicate": self._predicates,
+            "facet": self._facets,
+            "structural_field": self._fields,
+        }
+        return tables[kind]
+
+
+_CORE = {one.ref: one for one in core_fields()}
+
+
+def build(
+    installed: Iterable[Package],
+    drafts: Iterable[tuple[SymbolKind, str, Mapping[str, Any]]] = (),
+    maps: Sequence[LineageMap] = (),
+) -> Schema:
+    """The environment of some packages, drafts and lineage maps.
+
+    Raises `KipError` for packages and drafts that name types which are not there.
+    """
+    schema = Schema(
+        _Table("concept_type"), _Table("predicate"), _Table("facet"), _Table("structural_field")
+    )
+    ordered = sorted(installed, key=lambda one: (one.id, one.order))
+    for package in ordered:
+        schema._add_types(package)
+    for package in ordered:
+        schema._add_relations(package)
+    schema.packages = tuple(ordered)
+    for kind, name, definition in drafts:
+        schema._add_draft(kind, name, definition)
+    if maps:
+        schema._map(maps)
+    return schema
 
 
 @lru_cache(maxsize=1)
 def builtin() -> Schema:
     """Core and the built-in packages, without any draft; shared, never changed."""
-    types: _Table[TypeDef] = _Table("concept type")
-    predicates: _Table[PredicateDef] = _Table("predicate")
-    facets: _Table[FacetDef] = _Table("facet")
-    fields: _Table[FieldDef] = _Table("structural field")
-    for name, (sources, targets, single) in CORE_FIELDS.items():
-        core = FieldDef(
-            name,
-            name,
-            Endpoint(kinds=frozenset(KIND_NAMES[kind] for kind in sources)),
-            Endpoint(kinds=frozenset(KIND_NAMES[kind] for kind in targets)),
-            0,
-            1 if single else None,
-            False,
-            False,
-        )
-        fields.add(name, core)
-    for package in BUILTIN:
-        path = Path(__file__).with_name("packages") / f"{package}.json"
-        body = json.loads(path.read_text(encoding="utf-8"))
-        base = body["package_ref"]
-        for name, raw in body["concept_types"].items():
-            types.add(f"{base}/{name}", _type_of(f"{base}/{name}", raw))
-        for name, raw in body["predicates"].items():
-            predicates.add(f"{base}/{name}", _predicate_of(f"{base}/{name}", raw))
-        for name, raw in body["facets"].items():
-            facets.add(f"{base}/{name}", _facet_of(f"{base}/{name}", raw))
-        for name, raw in body["structural_fields"].items():
-            fields.add(f"{base}/{name}", _field_of(f"{base}/{name}", raw))
-    return Schema(types, predicates, facets, fields)
+    return build(packages.builtin(name) for name in BUILTIN)
 
 
 def environment(tx: Transaction, scope: Scope, *, seq: int | None = None) -> Schema:
-    """The environment of a space, at present or at `seq`: the built-in packages and its drafts."""
-    rows = tx.execute(
-        "select symbol_kind, name, definition::text from draft_symbol where space_id = %(space)s"
-        " and (%(seq)s::bigint is null or created_seq <= %(seq)s)"
-        " order by symbol_kind, created_seq, name",
-        {"space": scope.space_id, "seq": seq},
-    ).fetchall()
-    return _with_drafts(tuple(rows)) if rows else builtin()
+    """The environment of a space, at present or at `seq`.
 
-
-@lru_cache(maxsize=256)
-def _with_drafts(rows: tuple[tuple[str, str, str], ...]) -> Schema:
-    """An environment by its very definitions, so that a cached one is never stale."""
-    base = builtin()
-    grown = Schema(base._types.copy(), base._predicates.copy(), base._facets, base._fields)
-    for symbol_kind, name, definition in rows:
-        grown._add_draft(symbol_kind, name, json.loads(definition))
-    return grown
-
-
-def check_values(
-    what: str,
-    values: Mapping[str, Any],
-    fields: Mapping[str, Mapping[str, Any]],
-    *,
-    open: bool,
-    complete: bool,
-) -> None:
-    """Check attribute or facet values against their definition.
-
-    `complete` asks that required members are there. Raises `SchemaFieldNotFound` for a member that
-    a closed definition lacks, `TypeMismatch`, and `ConstraintViolation` for enumerations, ranges,
-    computed and missing members.
+    A space that never changed its own has the built-in packages.
     """
-    for name, value in values.items():
-        definition = fields.get(name)
-        if definition is None:
-            if not open:
-                raise SchemaFieldNotFound(f"{what} has no field {name!r}.")
-            check_json(value, f"{what}.{name}")
-            continue
-        if definition.get("computed"):
-            raise ConstraintViolation(f"{what}.{name} is computed and cannot be written.")
-        _check_value(f"{what}.{name}", value, definition)
-    if complete:
-        for name, definition in fields.items():
-            if definition.get("required") and name not in values:
-                raise ConstraintViolation(f"{what} needs {name!r}.")
+    row = tx.execute(
+        "select seq_from, digest, lock -> 'packages' from schema_env"
+        " where space_id = %(space)s and (%(seq)s::bigint is null or seq_from <= %(seq)s)"
+        " order by version desc limit 1",
+        {"space": scope.space_id, "seq": seq},
+    ).fetchone()
+    return environment_of(tx, scope, row)
 
 
-def check_json(value: Any, what: str, depth: int = 0) -> None:
-    """Check that a free value is JSON of portable numbers, at most 64 deep."""
-    if depth > 64:
-        raise ConstraintViolation(f"{what} is nested too deeply.")
-    match value:
-        case None | bool():
-            return
-        case str():
-            if "\x00" in value:
-                raise ConstraintViolation(f"{what} contains a NUL character.")
-        case int() | float():
-            if not math.isfinite(value) or (float(value).is_integer() and abs(value) > _SAFE):
-                raise ConstraintViolation(f"{what} is a number outside the portable range.")
-        case dict():
-            for name, member in value.items():
-                if not isinstance(name, str):
-                    raise TypeMismatch(f"{what} has a member name that is no string.")
-                check_json(name, what, depth + 1)
-                check_json(member, f"{what}.{name}", depth + 1)
-        case list() | tuple():
-            for member in value:
-                check_json(member, what, depth + 1)
-        case _:
-            raise TypeMismatch(f"{what} is not JSON.")
+def environment_of(tx: Transaction, scope: Scope, row: tuple[Any, ...] | None) -> Schema:
+    """The environment of a row of `schema_env`: (seq_from, digest, packages); None: the first."""
+    if row is None:
+        return builtin()
+    seq_from, known, refs = row
+    made = _environments.get(known)
+    if made is None:
+        made = _made_of(_rows(tx, scope, seq_from, refs))
+        if known is not None:
+            with _environments_lock:
+                while len(_environments) >= _KEPT:
+                    del _environments[next(iter(_environments))]
+                _environments[known] = made
+    return made
 
 
-def _check_value(what: str, value: Any, definition: Mapping[str, Any]) -> None:
-    allowed = definition.get("type", [])
-    allowed = [allowed] if isinstance(allowed, str) else allowed
-    if allowed and not any(_is_of(value, name) for name in allowed):
-        raise TypeMismatch(f"{what} must be {' or '.join(allowed)}.")
-    if value is not None and "timestamp" in allowed:
-        instant(value, what)
-    if "enum" in definition and value not in definition["enum"]:
-        raise ConstraintViolation(f"{what} must be one of {definition['enum']}.")
-    if _is_of(value, "number") and not (
-        definition.get("minimum", value) <= value <= definition.get("maximum", value)
-    ):
-        raise ConstraintViolation(f"{what} is out of range.")
-    check_json(value, what)
-
-
-def _is_of(value: Any, name: str) -> bool:
-    match name:
-        case "null":
-            return value is None
-        case "string" | "timestamp":
-            return isinstance(value, str)
-        case "boolean":
-            return isinstance(value, bool)
-        case "integer":
-            return (
-                isinstance(value, int | float)
-                and not isinstance(value, bool)
-                and float(value).is_integer()
-            )
-        case "number":
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        case "array":
-            return isinstance(value, list | tuple)
-        case "object":
-            return isinstance(value, dict)
-    return False
-
-
-def _literal_type(value: Any) -> str:
-    if isinstance(value, bool):
-        return "boolean"
-    return "string" if isinstance(value, str) else "number"
-
-
-def _check_draft(symbol: DefineSymbol) -> None:
-    definition = symbol.definition
-    shape = _TYPE_NAME if symbol.symbol_kind == "concept_type" else _PREDICATE_NAME
-    if len(symbol.name) > 64 or shape.fullmatch(symbol.name) is None:
-        style = "UpperCamelCase" if symbol.symbol_kind == "concept_type" else "snake_case"
-        raise ConstraintViolation(f"{symbol.name!r} is not a {style} name of at most 64 letters.")
-    description = definition.get("description")
-    if not isinstance(description, str) or not description.strip():
-        raise ConstraintViolation(f"{symbol.name} needs a description.")
-    members = (
-        {"description", "attributes"}
-        if symbol.symbol_kind == "concept_type"
-        else _PREDICATE_MEMBERS
-    )
-    if unknown := set(definition) - members:
-        raise ConstraintViolation(f"A definition has no member {sorted(unknown)[0]!r}.")
-    if definition.get("open_world") is False or definition.get("complete") is True:
-        raise ConstraintViolation("A draft predicate is open-world and never complete.")
-    if definition.get("functional") and definition.get("functional_by"):
-        raise ConstraintViolation("functional_by does not go with functional.")
-    if definition.get("functional_by") not in (None, "object_type"):
-        raise ConstraintViolation("functional_by must be 'object_type'.")
-    if definition.get("functional_by") and "literal_types" in (definition.get("object") or {}):
-        raise ConstraintViolation("functional_by needs an object that is a concept.")
-
-
-def _type_of(ref: str, raw: Mapping[str, Any]) -> TypeDef:
-    return TypeDef(ref, lineage_of(ref), bool(raw.get("open", True)), raw.get("fields", {}))
-
-
-def _predicate_of(ref: str, raw: Mapping[str, Any]) -> PredicateDef:
-    return PredicateDef(
-        ref,
-        lineage_of(ref),
-        Endpoint.of(raw.get("subject")),
-        Endpoint.of(raw.get("object")),
-        bool(raw.get("functional", False)),
-        raw.get("functional_by") == "object_type",
-        raw.get("temporal_conflict", "overlapping_valid_time"),
-        raw,
+def keep_environment(tx: Transaction, scope: Scope, schema: Schema, version: int, seq: int) -> None:
+    """Note that the space has this environment, as `version`, from sequence `seq` on."""
+    tx.execute(
+        "insert into schema_env (space_id, version, seq_from, lock, digest)"
+        " values (%s, %s, %s, %s, %s)",
+        (scope.space_id, version, seq, json.dumps(schema.lock), schema.digest),
     )
 
 
-def _field_of(ref: str, raw: Mapping[str, Any]) -> FieldDef:
-    return FieldDef(
-        ref,
-        lineage_of(ref),
-        Endpoint.of(raw["source"]),
-        Endpoint.of(raw["target"]),
-        raw.get("min", 0),
-        raw.get("max"),
-        bool(raw.get("ordered", False)),
-        bool(raw.get("computed", False)),
+#: Environments by the digest of everything that they are made of, so that none is ever stale.
+_environments: dict[str | None, Schema] = {}
+_environments_lock = threading.Lock()
+_KEPT = 256
+
+
+def _rows(tx: Transaction, scope: Scope, seq: int, refs: Sequence[str]) -> _Rows:
+    """What the environment that began at `seq` is made of."""
+    space = {"space": scope.space_id, "seq": seq, "refs": list(refs)}
+    bodies = tx.execute(
+        "select package_ref, body::text from schema_package where space_id = %(space)s"
+        " and package_ref = any(%(refs)s)",
+        space,
+    ).fetchall()
+    drafts = tx.execute(
+        "select symbol_kind, name, definition::text from draft_symbol where space_id = %(space)s"
+        " and created_seq <= %(seq)s order by symbol_kind, created_seq, name",
+        space,
+    ).fetchall()
+    maps = tx.execute(
+        "select symbol_kind, from_lineage, to_lineage from lineage_map where space_id = %(space)s"
+        " and seq_from <= %(seq)s order by seq_from, symbol_kind, from_lineage",
+        space,
+    ).fetchall()
+    own: dict[str, str] = dict(bodies)
+    return tuple(own.get(ref, ref) for ref in refs), tuple(drafts), tuple(maps)
+
+
+@lru_cache(maxsize=64)
+def _made_of(rows: _Rows) -> Schema:
+    bodies, drafts, maps = rows
+    installed = []
+    for body in bodies:
+        known = packages.builtin_by_ref(body)
+        if known is not None:
+            installed.append(known)
+        elif body != CORE:
+            installed.append(packages.read(json.loads(body)))
+    return build(
+        installed,
+        [(kind, name, json.loads(definition)) for kind, name, definition in drafts],
+        [LineageMap(*row) for row in maps],
     )
 
 
-def _facet_of(ref: str, raw: Mapping[str, Any]) -> FacetDef:
-    attachment = raw.get("attachment", {})
-    return FacetDef(
-        ref,
-        lineage_of(ref),
-        bool(raw.get("closed", False)),
-        bool(raw.get("computed", False)),
-        Endpoint.of(raw["applicable_to"]),
-        frozenset(attachment.get("activity_classes", ())),
-        bool(attachment.get("terminal_only", False)),
-        raw["fields"],
-    )
+def _classes(maps: Iterable[LineageMap]) -> tuple[dict[str, frozenset[str]], dict[str, str]]:
+    """The sets of lineages that maps make one, and the lineage that each of them came to."""
+    target = {one.from_lineage: one.to_lineage for one in maps}
+    heads: dict[str, str] = {}
+    for lineage in (*target, *target.values()):
+        head, seen = lineage, {lineage}
+        while head in target and target[head] not in seen:
+            head = target[head]
+            seen.add(head)
+        heads[lineage] = head
+    members: dict[str, set[str]] = {}
+    for lineage, head in heads.items():
+        members.setdefault(head, set()).add(lineage)
+    return {lineage: frozenset(members[head]) for lineage, head in heads.items()}, heads

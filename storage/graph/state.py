@@ -43,6 +43,15 @@ class StoredAssertion:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredEvidence:
+    """What is kept of an evidence whatever becomes of its payload."""
+
+    evidence_class: str
+    content_digest: str | None
+    purged: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Stored:
     """An element in its current version."""
 
@@ -60,6 +69,7 @@ class Stored:
     proposition: StoredProposition | None = None
     assertion: StoredAssertion | None = None
     activity_class: str | None = None
+    evidence: StoredEvidence | None = None
 
 
 def at_seq(alias: str, seq: int | None) -> str:
@@ -101,17 +111,20 @@ def load(tx: Transaction, scope: Scope, ids: Collection[str]) -> dict[str, Store
                    p.subject_id, p.predicate_ref, p.predicate_lineage, p.object_id, p.object_lit,
                    p.object_key,
                    a.proposition_id, a.asserted_by, a.stance, a.mode, a.asserted_at, a.valid_time,
-                   a.context_refs, x.activity_class
+                   a.context_refs, x.activity_class,
+                   o.evidence_class, o.content_digest, o.payload ->> 'mode' = 'purged'
               from unnest(%(ids)s::text[]) as w(id)
               join lateral (select * from element e
                      where e.space_id = %(space)s and e.id = w.id limit 1) e on true
-              join {version("v", "w.id")} on true
+              join {version("v", "w.id")} on v.state <> 'purged'
               left join lateral (select * from proposition p
                      where p.space_id = %(space)s and p.id = w.id limit 1) p on e.kind = 'P'
               left join lateral (select * from assertion a
                      where a.space_id = %(space)s and a.id = w.id limit 1) a on e.kind = 'A'
               left join lateral (select * from activity x
                      where x.space_id = %(space)s and x.id = w.id limit 1) x on e.kind = 'X'
+              left join lateral (select * from evidence o
+                     where o.space_id = %(space)s and o.id = w.id limit 1) o on e.kind = 'E'
             """
         ),
         {"space": scope.space_id, "ids": sorted(ids)},
@@ -120,7 +133,8 @@ def load(tx: Transaction, scope: Scope, ids: Collection[str]) -> dict[str, Store
     for row in rows:
         proposition = StoredProposition(*row[11:17]) if row[1] == "P" else None
         assertion = _assertion(row[17:24]) if row[1] == "A" else None
-        values = (*row[:11], proposition, assertion, row[24])
+        evidence = StoredEvidence(row[25], row[26], bool(row[27])) if row[1] == "E" else None
+        values = (*row[:11], proposition, assertion, row[24], evidence)
         found[row[0]] = Stored(*values)
     return found
 
@@ -248,6 +262,7 @@ class Testimony:
     mode: str
     valid: str
     evidence: frozenset[str]
+    contexts: frozenset[str]
 
 
 def assertions_like(
@@ -260,6 +275,7 @@ def assertions_like(
         sql(
             f"""
             select a.id, a.proposition_id, a.asserted_by, a.stance, a.mode, a.valid_time,
+                   a.context_refs,
                    array(select d.target_id from edge d where d.space_id = %(space)s
                             and d.source_id = a.id and d.field_lineage = 'evidence'
                             and {at_seq("d", None)})
@@ -273,10 +289,87 @@ def assertions_like(
     )
     return {
         Testimony(
-            proposition, actor, stance, mode, canonical_json(valid), frozenset(evidence)
+            proposition,
+            actor,
+            stance,
+            mode,
+            canonical_json(valid),
+            frozenset(evidence),
+            frozenset(contexts),
         ): element_id
-        for element_id, proposition, actor, stance, mode, valid, evidence in rows
+        for element_id, proposition, actor, stance, mode, valid, contexts, evidence in rows
     }
+
+
+def merged_into(tx: Transaction, scope: Scope, ids: Collection[str]) -> set[str]:
+    """The concepts that were merged into one of the elements."""
+    if not ids:
+        return set()
+    rows = tx.execute(
+        "select source_id from merge_link where space_id = %s and target_id = any(%s)",
+        (scope.space_id, sorted(ids)),
+    )
+    return {source for (source,) in rows}
+
+
+def referrers(tx: Transaction, scope: Scope, ids: Collection[str]) -> dict[str, set[str]]:
+    """What refers to elements at present, by each of them.
+
+    Propositions and the assertions about them, actors and contexts of assertions, structural
+    references, merged concepts, and what was superseded or corrected by one. The contexts and the
+    last are looked for in the whole space: a purge is rare.
+    """
+    space = {"space": scope.space_id, "ids": sorted(ids)}
+    rows = tx.execute(
+        sql(
+            f"""
+            select w.id, r.id from unnest(%(ids)s::text[]) as w(id)
+              cross join lateral (
+                select id from proposition where space_id = %(space)s and subject_id = w.id
+                union
+                select id from proposition where space_id = %(space)s
+                   and object_key = 'e:' || w.id
+                union
+                select id from assertion where space_id = %(space)s and proposition_id = w.id
+                union
+                select id from assertion where space_id = %(space)s and asserted_by = w.id
+                union
+                select d.source_id from edge d where d.space_id = %(space)s
+                   and d.target_id = w.id and {at_seq("d", None)}
+                union
+                select source_id from merge_link where space_id = %(space)s and target_id = w.id
+              ) r
+            """
+        ),
+        space,
+    ).fetchall()
+    if any(element[0] == "C" for element in ids):
+        rows += tx.execute(
+            """
+            select c.id, a.id from assertion a
+             cross join lateral unnest(a.context_refs) as c(id)
+             where a.space_id = %(space)s and a.context_refs && %(ids)s and c.id = any(%(ids)s)
+            """,
+            space,
+        ).fetchall()
+    if any(element[0] in "AE" for element in ids):
+        rows += tx.execute(
+            sql(
+                f"""
+                select coalesce(v.doc ->> 'superseded_by', v.doc ->> 'corrected_by'), v.id
+                  from element_ver v where v.space_id = %(space)s and {at_seq("v", None)}
+                   and v.status in ('superseded', 'corrected')
+                   and coalesce(v.doc ->> 'superseded_by', v.doc ->> 'corrected_by')
+                       = any(%(ids)s)
+                """
+            ),
+            space,
+        ).fetchall()
+    found: dict[str, set[str]] = {}
+    for element, referrer in rows:
+        if referrer != element:
+            found.setdefault(element, set()).add(referrer)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from storage.database import Scope, Transaction
+from storage.graph.changes import CreateEvidence
+from storage.graph.erasing import erase
 from storage.graph.planning.planned import Edge, Planned, WriteSet
 from storage.graph.validity import Bounds
 
@@ -36,12 +38,14 @@ def write(
     """Write elements, versions, facts and references of one commit at sequence `seq`."""
     elements = planned.elements
     _elements(tx, scope, [e for e in elements if e.new], seq, at, origin)
+    erase(tx, scope, elements, seq)
     _versions(tx, scope, elements, seq, tx_id, at)
     _propositions(tx, scope, [e for e in elements if e.new and e.kind == "P"], seq)
     _assertions(tx, scope, [e for e in elements if e.new and e.kind == "A"], seq)
     _evidence(tx, scope, [e for e in elements if e.new and e.kind == "E"], seq)
     _activities(tx, scope, [e for e in elements if e.new and e.kind == "X"], seq)
     _edges(tx, scope, planned.edges, planned.ended, seq)
+    _merges(tx, scope, planned.merges, seq)
     _drafts(tx, scope, planned, seq)
 
 
@@ -77,7 +81,8 @@ def _versions(
 ) -> None:
     if not elements:
         return
-    old = [e.id for e in elements if not e.new]
+    # the versions of what was erased are gone already
+    old = [e.id for e in elements if not e.new and e.erased != "element"]
     if old:
         tx.execute(
             "update element_ver set seq_to = %s where space_id = %s and id = any(%s)"
@@ -85,19 +90,34 @@ def _versions(
             (seq, scope.space_id, old),
         )
     rows = [
-        (e.id, e.version, e.state, e.status, _json(e.planes), e.name, _json(e.doc))
+        (
+            e.id,
+            e.version,
+            e.state,
+            e.status,
+            _recording(e),
+            _json(e.planes),
+            e.name,
+            _json(e.doc),
+        )
         for e in elements
     ]
     tx.execute(
         """
         insert into element_ver (space_id, id, version, seq_from, updated_at, tx_id, state, status,
-                                 planes, name, doc)
-        select %s, id, version, %s, %s, %s, state, status, planes, name, doc
-          from unnest(%s::text[], %s::int[], %s::text[], %s::text[], %s::jsonb[], %s::text[],
-                      %s::jsonb[]) as n(id, version, state, status, planes, name, doc)
+                                 recording, planes, name, doc)
+        select %s, id, version, %s, %s, %s, state, status, recording, planes, name, doc
+          from unnest(%s::text[], %s::int[], %s::text[], %s::text[], %s::text[], %s::jsonb[],
+                      %s::text[], %s::jsonb[])
+               as n(id, version, state, status, recording, planes, name, doc)
         """,
         (scope.space_id, seq, at, tx_id, *_columns(rows)),
     )
+
+
+def _recording(element: Planned) -> str:
+    validity = element.doc.get("_system", {}).get("recording_validity")
+    return "valid" if validity is None else str(validity["status"])
 
 
 def _propositions(tx: Transaction, scope: Scope, new: Sequence[Planned], seq: int) -> None:
@@ -150,7 +170,7 @@ def _assertions(tx: Transaction, scope: Scope, new: Sequence[Planned], seq: int)
                 said.actor,
                 said.stance,
                 said.mode,
-                create.confidence,
+                None if create.confidence is None else float(create.confidence),
                 said.asserted_at,
                 _json(said.valid.as_json()),
                 bounds.from_earliest,
@@ -182,6 +202,12 @@ def _assertions(tx: Transaction, scope: Scope, new: Sequence[Planned], seq: int)
     )
 
 
+def _payload(made: CreateEvidence) -> dict[str, Any]:
+    if made.content_ref is not None:
+        return {"mode": "external", "content_ref": made.content_ref}
+    return {"inline": made.payload}
+
+
 def _evidence(tx: Transaction, scope: Scope, new: Sequence[Planned], seq: int) -> None:
     if not new:
         return
@@ -193,7 +219,7 @@ def _evidence(tx: Transaction, scope: Scope, new: Sequence[Planned], seq: int) -
             (
                 element.id,
                 made.evidence_class,
-                _json({"inline": made.payload}),
+                _json(_payload(made)),
                 made.content_digest,
                 made.media_type,
                 made.observed_at,
@@ -256,6 +282,18 @@ def _edges(
                as n(source, field_ref, field_lineage, target, position, role)
         """,
         (scope.space_id, seq, *_columns(made)),
+    )
+
+
+def _merges(tx: Transaction, scope: Scope, merges: Sequence[tuple[str, str]], seq: int) -> None:
+    if not merges:
+        return
+    tx.execute(
+        """
+        insert into merge_link (space_id, source_id, target_id, seq_from)
+        select %s, source, target, %s from unnest(%s::text[], %s::text[]) as n(source, target)
+        """,
+        (scope.space_id, seq, *_columns(merges)),
     )
 
 

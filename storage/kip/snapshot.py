@@ -8,7 +8,7 @@ from datetime import datetime
 from storage.clock import now
 from storage.database import Scope, Transaction
 from storage.errors import NotFound
-from storage.graph.schema import Schema, environment
+from storage.graph.schema import Schema, environment_of
 from storage.kip.errors import HistoricalSnapshotUnavailable
 
 
@@ -43,20 +43,23 @@ def open_snapshot(
     the space has not reached or no longer keeps.
     """
     row = tx.execute(
-        "select head_seq, schema_env_version from space where space_id = %s", (scope.space_id,)
+        """
+        select s.head_seq, e.version, e.seq_from, e.digest, e.packages
+          from space s
+          left join lateral (
+            select version, seq_from, digest, lock -> 'packages' as packages from schema_env e
+             where e.space_id = s.space_id and (%(seq)s::bigint is null or e.seq_from <= %(seq)s)
+             order by e.version desc limit 1) e on true
+         where s.space_id = %(space)s
+        """,
+        {"space": scope.space_id, "seq": as_of},
     ).fetchone()
     if row is None:
         raise NotFound("There is no such space.")
-    head_seq, env_version = row
+    head_seq, env_version = row[:2]
     seq = head_seq if as_of is None else as_of
     if not 0 <= seq <= head_seq:
         raise HistoricalSnapshotUnavailable(f"This space has no state at sequence {seq}.")
-    if seq != head_seq:
-        found = tx.execute(
-            "select version from schema_env where space_id = %s and seq_from <= %s"
-            " order by version desc limit 1",
-            (scope.space_id, seq),
-        ).fetchone()
-        env_version = found[0] if found else 1
-    schema = environment(tx, scope, seq=None if seq == head_seq else seq)
-    return Snapshot(tx, scope, schema, head_seq, seq, env_version, read_at or now())
+    schema = environment_of(tx, scope, None if env_version is None else row[2:])
+    # a space that never changed its vocabulary has no row, and is at its first environment
+    return Snapshot(tx, scope, schema, head_seq, seq, env_version or 1, read_at or now())

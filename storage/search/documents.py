@@ -3,6 +3,9 @@
 Two texts, because the two lanes want different ones (measured on real dialogue): words are matched
 best in the element's own text, while a vector gains by the words around it. For a message, `text`
 is `Speaker: words` and `embed_text` is the previous message followed by it.
+
+Recall reads the first five kinds. The others hold the rest of the elements for SEARCH, which reads
+concepts, commitments, constraints and events as one.
 """
 
 from __future__ import annotations
@@ -11,7 +14,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
 
-DocumentKind = Literal["evidence", "claim", "commitment", "constraint", "event"]
+DocumentKind = Literal[
+    "evidence",
+    "claim",
+    "commitment",
+    "constraint",
+    "event",
+    "concept",
+    "proposition",
+    "activity",
+]
 
 #: Every kind of document, in the order of `DocumentKind`.
 KINDS: tuple[DocumentKind, ...] = get_args(DocumentKind)

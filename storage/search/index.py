@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -36,10 +37,17 @@ class Collection:
         return self.analyser == version()
 
 
-def put(tx: Transaction, scope: Scope, documents: Iterable[Document]) -> None:
+def put(
+    tx: Transaction,
+    scope: Scope,
+    documents: Iterable[Document],
+    *,
+    fresh: AbstractSet[str] = frozenset(),
+) -> None:
     """Insert or replace documents by `element_id`; of two with one id the later one counts.
 
-    Runs in the caller's transaction. Raises `Fatal` for a kind that is none of `KINDS`.
+    `fresh` are elements that cannot have been indexed before, so that nothing is looked for to be
+    replaced. Runs in the caller's transaction. Raises `Fatal` for a kind that is none of `KINDS`.
     """
     latest = {document.element_id: document for document in documents}
     unknown = {document.kind for document in latest.values()}.difference(KINDS)
@@ -49,7 +57,7 @@ def put(tx: Transaction, scope: Scope, documents: Iterable[Document]) -> None:
     if rows:
         lock(tx, scope)
     for start in range(0, len(rows), _BATCH):
-        _put(tx, scope, rows[start : start + _BATCH])
+        _put(tx, scope, rows[start : start + _BATCH], fresh)
 
 
 def remove(tx: Transaction, scope: Scope, element_ids: Sequence[str]) -> int:
@@ -97,9 +105,13 @@ def reindex(
     return None
 
 
-def _put(tx: Transaction, scope: Scope, documents: Sequence[Document]) -> None:
+def _put(
+    tx: Transaction, scope: Scope, documents: Sequence[Document], fresh: AbstractSet[str]
+) -> None:
     ids = [document.element_id for document in documents]
-    _remove(tx, scope, ids)
+    known = [id for id in ids if id not in fresh]
+    if known:
+        _remove(tx, scope, known)
     counted = [Counter(terms(document.text)) for document in documents]
     lengths = [count.total() for count in counted]
     _grow(tx, scope, documents, lengths)

@@ -137,8 +137,10 @@ def test_a_key_names_one_concept_of_its_type(write: Write) -> None:
         write(CreateConcept("?b", "Person", key="person:ada"))
     with pytest.raises(IdentityConflict):
         write(UpsertConcept("?which", key="person:ada"))
-    with pytest.raises(IdentitySelectorRequired):
+    with pytest.raises(SchemaSymbolNotFound):
         write(UpsertConcept("?new", key="person:nobody"))
+    with pytest.raises(IdentitySelectorRequired):
+        write(UpsertConcept("?new", type="Person"))
     with pytest.raises(IdentityConflict):
         write(CreateConcept("?x", "Person", key="k"), CreateConcept("?y", "Person", key="k"))
 
@@ -171,13 +173,16 @@ def test_a_refused_change_set_leaves_nothing(write: Write, ask: Callable[..., An
         (DuplicateLocalHandle, (person("?a", "Ada"), person("?a", "Ben"))),
         (DanglingReference, (EnsureProposition("?p", "?x", "lives_in", "?y"),)),
         (NotFoundOrNotVisible, (UpdateConcept("C-99", name="x"),)),
-        (TypeMismatch, (person("?a", "Ada"), EnsureProposition("?p", "?a", "lives_in", "?a"))),
         (
-            TypeMismatch,
+            ConstraintViolation,
+            (person("?a", "Ada"), EnsureProposition("?p", "?a", "lives_in", "?a")),
+        ),
+        (
+            ConstraintViolation,
             (person("?a", "Ada"), EnsureProposition("?p", "?a", "lives_in", Value("Tartu"))),
         ),
         (
-            TypeMismatch,
+            ConstraintViolation,
             (person("?a", "Ada"), EnsureProposition("?p", "?a", "timezone", Value(3))),
         ),
         (ConstraintViolation, (CreateConcept("?e", "Event"),)),
@@ -223,13 +228,26 @@ def test_a_refused_change_set_leaves_nothing(write: Write, ask: Callable[..., An
             ),
         ),
         (
-            StructuralReferenceInvalid,
+            ConstraintViolation,
             (person("?a", "Ada"), UpdateConcept("?a", links=(Link("committed_to", "?a"),))),
         ),
         (
             ConstraintViolation,
-            (CreateConcept("?a", "Person", facets={"MnemonicState": {"memory_strength": 0.5}}),),
+            (CreateConcept("?a", "Person", facets={"MnemonicState": {"effective_strength": 0.5}}),),
         ),
+        (
+            SchemaFieldNotFound,
+            (CreateConcept("?a", "Person", facets={"MnemonicState": {"strength": 0.5}}),),
+        ),
+        (
+            ConstraintViolation,
+            (CreateEvidence("?e", "outcome", "x", facets={"OutcomeRecord": {"verdict": "good"}}),),
+        ),
+        (
+            ConstraintViolation,
+            (CreateEvidence("?e", "outcome", "x", facets={"MnemonicState": {"salience": 0.5}}),),
+        ),
+        (ConstraintViolation, (CreateActivity("?x", "extraction", "banana"),)),  # type: ignore[arg-type]
         (
             DuplicateMutationTarget,
             (
@@ -338,7 +356,7 @@ def test_drafts_are_defined_once_and_raise_the_environment(
     quiet = write(DefineSymbol("concept_type", "Drink", {"description": "A drink."}, True))
     assert quiet.effect == "no_effect"
     with pytest.raises(ConstraintViolation):
-        write(DefineSymbol("predicate", "BadName", {"description": "x"}))
+        write(DefineSymbol("predicate", "bad name", {"description": "x"}))
     stored = ask(state.load, [made.ids["?d"]])[made.ids["?d"]]
     assert stored.schema_ref == "kip://local/draft@0.0.0/Drink"
     assert stored.type_lineage == "kip://local/draft/Drink"

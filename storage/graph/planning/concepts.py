@@ -13,14 +13,18 @@ from storage.graph.changes import (
     UpsertConcept,
 )
 from storage.graph.errors import (
+    ConstraintViolation,
     IdentityConflict,
     IdentitySelectorRequired,
     ImmutableField,
     InvalidLifecycleTransition,
+    NotFoundOrNotVisible,
+    SchemaSymbolNotFound,
 )
 from storage.graph.planning.planned import Planned
-from storage.graph.planning.resolver import Resolver, check_guards, text_of
-from storage.graph.schema import Schema, check_values, lineage_of
+from storage.graph.planning.resolver import Resolver, text_of
+from storage.graph.planning.skills import check_behaviour
+from storage.graph.schema import Schema, lineage_of
 
 
 class Concepts(Resolver):
@@ -33,9 +37,10 @@ class Concepts(Resolver):
         creates, digests = self._retried("C", creates, payload)
         named = [(c.type, c.key) for c in creates] + [(u.type, u.key) for u in upserts]
         typed = [
-            (self.schema.type(type_name).lineage, key)
+            (lineage, key)
             for type_name, key in named
             if key is not None and type_name is not None
+            for lineage in self._type_lineages(type_name)
         ]
         bare = [u.key for u in upserts if u.id is None and u.type is None and u.key is not None]
         known = state.concepts_by_key(self.tx, self.scope, typed)
@@ -50,8 +55,9 @@ class Concepts(Resolver):
     def _create_concept(
         self, create: CreateConcept, known: dict[tuple[str, str], str], written: str | None
     ) -> None:
-        definition = self.schema.type(create.type)
-        if create.key is not None and (definition.lineage, create.key) in known:
+        if create.key is not None and any(
+            (lineage, create.key) in known for lineage in self._type_lineages(create.type)
+        ):
             raise IdentityConflict(f"There is a {create.type} with key {create.key!r} already.")
         planned = self._plan_concept(create.type, create.key, create.handle, known)
         planned.client_key, planned.client_digest = create.client_key, written
@@ -87,24 +93,65 @@ class Concepts(Resolver):
         loose: Mapping[str, list[str]],
     ) -> None:
         found = self._match(upsert, known, loose)
-        present = None if found is None or found not in self.stored else self.stored[found]
-        check_guards(upsert.guards, present, upsert.handle)
         if found is None:
-            if upsert.type is None or upsert.key is None:
+            self._guard(None, upsert.guards, upsert.handle)
+            if upsert.key is None:
                 raise IdentitySelectorRequired("A concept is created by its type and key.")
+            if upsert.type is None:
+                raise SchemaSymbolNotFound("A concept cannot be created without a type.")
             planned = self._plan_concept(upsert.type, upsert.key, upsert.handle, known)
-            self._name(planned, upsert.name or upsert.initial_name)
+            self._name(planned, upsert.name if upsert.name is not None else upsert.initial_name)
             self._attributes(planned, {**upsert.initial_attributes, **upsert.attributes})
         else:
             self.ids[upsert.handle] = found
-            planned = self._editable(found)
-            if planned.state not in ("active", "archived"):
-                raise InvalidLifecycleTransition(f"{found} is {planned.state}.")
-            if upsert.name is not None:
-                self._name(planned, upsert.name)
+            planned = self._mutable(found)
+            self._guard(planned, upsert.guards, upsert.handle)
+            self._edit(planned, upsert)
             self._attributes(planned, upsert.attributes)
-            self._unset_attributes(planned, upsert.unset_attributes)
-        self._facets(planned, upsert.facets)
+            self._unset_attributes(planned, upsert.unset_attributes, upsert.attributes)
+        self._aliases(planned, upsert.aliases)
+        if upsert.canonical_id is not None:
+            self._canonical_id(planned, upsert.canonical_id)
+        self._facets(planned, upsert.facets, upsert.unset_facets)
+
+    def _mutable(self, element_id: str) -> Planned:
+        """A concept that can be written; raises `InvalidLifecycleTransition`."""
+        planned = self._editable(element_id)
+        if planned.state not in ("active", "archived"):
+            raise InvalidLifecycleTransition(f"{element_id} is {planned.state}.")
+        return planned
+
+    def _type_lineages(self, type_name: str) -> frozenset[str]:
+        return self.schema.lineages("concept_type", type_name)
+
+    def _canonical_id(self, planned: Planned, canonical_id: str) -> None:
+        present = planned.doc.get("canonical_id")
+        self._assign(planned, "fields.canonical_id", text_of(canonical_id, "canonical_id"))
+        if present == canonical_id:
+            return
+        if present is not None:
+            raise ImmutableField(f"canonical_id of {planned.id} cannot change.")
+        planned.doc["canonical_id"] = canonical_id
+        planned.touched.add("fields.canonical_id")
+
+    def _aliases(self, planned: Planned, given: Sequence[str] | None) -> None:
+        if given is None:
+            return
+        aliases = [text_of(alias, "aliases") for alias in given]
+        self._assign(planned, "fields.aliases", aliases)
+        if aliases != planned.doc.get("aliases", []):
+            planned.doc["aliases"] = aliases
+            planned.touched.add("fields.aliases")
+
+    def _edit(self, planned: Planned, change: UpsertConcept | UpdateConcept) -> None:
+        """The name of a concept that exists."""
+        if change.name is not None:
+            self._name(planned, change.name)
+        elif change.unset_name:
+            self._assign(planned, "fields.name", None)
+            if planned.name is not None:
+                planned.name = None
+                planned.touched.add("fields.name")
 
     def _match(
         self,
@@ -113,62 +160,59 @@ class Concepts(Resolver):
         loose: Mapping[str, list[str]],
     ) -> str | None:
         if upsert.id is not None:
-            return self._need(upsert.id, "C", "The target of an upsert")
+            found = self._need(upsert.id, "C", "The target of an upsert")
+            if upsert.type is not None and (
+                self._kind(found)[1] not in self._type_lineages(upsert.type)
+            ):
+                raise NotFoundOrNotVisible(f"There is no {upsert.type} {upsert.id!r} here.")
+            return found
         if upsert.key is None:
             raise IdentitySelectorRequired("A concept is matched by id or by key.")
         if upsert.type is not None:
-            return known.get((self.schema.type(upsert.type).lineage, upsert.key))
-        matches = loose.get(upsert.key, [])
+            typed = {
+                self._canonical(known[lineage, upsert.key])
+                for lineage in self._type_lineages(upsert.type)
+                if (lineage, upsert.key) in known
+            }
+            matches = sorted(typed)
+        else:
+            matches = sorted({self._canonical(found) for found in loose.get(upsert.key, [])})
         if len(matches) > 1:
             raise IdentityConflict(f"Key {upsert.key!r} fits {len(matches)} concepts; add a type.")
         return matches[0] if matches else None
 
     def _update(self, update: UpdateConcept) -> None:
         element_id = self._need(update.target, "C", "The target of an update")
-        check_guards(update.guards, self.stored.get(element_id), element_id)
-        planned = self._editable(element_id)
-        if update.unset_name:
-            self._assign(planned, "name", None)
-            if planned.name is not None:
-                planned.name = None
-                planned.touched.add("name")
-        if update.name is not None:
-            self._name(planned, update.name)
-        if update.aliases is not None:
-            aliases = [text_of(alias, "aliases") for alias in update.aliases]
-            self._assign(planned, "aliases", aliases)
-            if aliases != planned.doc.get("aliases", []):
-                planned.doc["aliases"] = aliases
-                planned.touched.add("aliases")
+        planned = self._mutable(element_id)
+        self._guard(planned, update.guards, element_id)
+        self._edit(planned, update)
+        self._aliases(planned, update.aliases)
         self._attributes(planned, update.attributes)
-        self._unset_attributes(planned, update.unset_attributes)
-        self._facets(planned, update.facets)
-        for name in update.unset_facets:
-            ref = self.schema.facet(name).ref
-            self._assign(planned, f"facets.{ref}.*", None)
-            if ref in planned.doc.get("facets", {}):
-                planned.doc["facets"] = {k: v for k, v in planned.doc["facets"].items() if k != ref}
-                planned.touched.add(f"facets.{ref}.*")
+        self._unset_attributes(planned, update.unset_attributes, update.attributes)
+        self._facets(planned, update.facets, update.unset_facets)
         self._links(element_id, update.links)
-        for link in update.unlinks:
-            definition = self._field(element_id, link)
-            self.removals[element_id, definition.lineage].append(self._id(link.target))
+        self._unlinks(element_id, update.unlinks)
 
     def _name(self, planned: Planned, name: str | None) -> None:
         if name is None:
             return
-        self._assign(planned, "name", text_of(name, "name"))
+        self._assign(planned, "fields.name", text_of(name, "name"))
         if planned.name != name:
             planned.name = name
-            planned.touched.add("name")
+            planned.touched.add("fields.name")
 
     def _attributes(self, planned: Planned, values: Mapping[str, Any]) -> None:
         if not values:
             return
         assert planned.schema_ref is not None
         definition = self.schema.type(planned.schema_ref)
-        check_values(
-            f"{definition.ref}", values, definition.fields, open=definition.open, complete=False
+        check_behaviour(self.schema, definition, values)
+        self._check_members(
+            definition.ref,
+            values,
+            definition.fields,
+            open=definition.open,
+            bound=definition.value_schema is not None,
         )
         present = planned.doc.get("attributes", {})
         merged = dict(present)
@@ -177,19 +221,30 @@ class Concepts(Resolver):
             if name in present and canonical_json(present[name]) == canonical_json(value):
                 continue
             if not planned.new and definition.fields.get(name, {}).get("mutable") is False:
-                raise ImmutableField(f"{name} of {planned.id} cannot change.")
+                refusal = ConstraintViolation if name in present else ImmutableField
+                raise refusal(f"{name} of {planned.id} cannot change.")
             merged[name] = value
             planned.touched.add(f"attributes.{name}")
         planned.doc["attributes"] = merged
 
-    def _unset_attributes(self, planned: Planned, names: Sequence[str]) -> None:
+    def _unset_attributes(
+        self, planned: Planned, names: Sequence[str], written: Mapping[str, Any]
+    ) -> None:
+        if not names:
+            return
+        assert planned.schema_ref is not None
+        fields = self.schema.type(planned.schema_ref).fields
         for name in names:
+            if name in written:
+                continue
             self._assign(planned, f"attributes.{name}", {"unset": True})
-            if name in planned.doc.get("attributes", {}):
-                planned.doc["attributes"] = {
-                    k: v for k, v in planned.doc["attributes"].items() if k != name
-                }
-                planned.touched.add(f"attributes.{name}")
+            present = planned.doc.get("attributes", {})
+            if name not in present:
+                continue
+            if fields.get(name, {}).get("mutable") is False:
+                raise ConstraintViolation(f"{name} of {planned.id} cannot change.")
+            planned.doc["attributes"] = {k: v for k, v in present.items() if k != name}
+            planned.touched.add(f"attributes.{name}")
 
 
 def _concept_payload(create: CreateConcept, schema: Schema) -> dict[str, Any]:

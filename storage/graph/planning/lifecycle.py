@@ -9,17 +9,19 @@ from typing import Any
 from storage.clock import to_text
 from storage.graph.changes import (
     CreateActivity,
+    InvalidateRecording,
     Link,
     Transition,
 )
 from storage.graph.errors import (
     ActivityTerminal,
+    ConstraintViolation,
     EvidenceCorrectionConflict,
     InvalidLifecycleTransition,
     SupersessionMismatch,
 )
 from storage.graph.planning.planned import Planned
-from storage.graph.planning.resolver import TERMINAL, Resolver, check_guards, text_of
+from storage.graph.planning.resolver import TERMINAL, Resolver, text_of
 from storage.graph.state import StoredAssertion
 
 #: Lifecycle moves by kind: from status to the statuses that it may become.
@@ -32,15 +34,16 @@ _MOVES: Mapping[str, Mapping[str, frozenset[str]]] = {
     },
 }
 _STATES = frozenset({"archived", "tombstoned"})
+_STATUSES = frozenset({"pending", "running", *TERMINAL})
 
 
 class Lifecycles(Resolver):
     """The stages of transitions and of activities."""
 
     def _move(self, move: Transition) -> None:
-        element_id = self._id(move.target)
-        check_guards(move.guards, self.stored.get(element_id), element_id)
+        element_id = self._own_id(move.target)
         planned = self._editable(element_id)
+        self._guard(planned, move.guards, element_id)
         if move.to in _STATES:
             self._move_state(planned, move)
             return
@@ -48,10 +51,12 @@ class Lifecycles(Resolver):
             status for moves in _MOVES[planned.kind].values() for status in moves
         }:
             raise InvalidLifecycleTransition(f"{element_id} cannot become {move.to}.")
+        if planned.state not in ("active", "archived"):
+            raise InvalidLifecycleTransition(f"{element_id} is {planned.state}.")
+        if move.by in self.ids and self.ids[move.by] == element_id:
+            return  # the replacement turned out to be what is there already
         successor = self._successor(planned, move)
-        if successor == element_id:
-            return
-        self._assign(planned, "status", [move.to, successor])
+        self._assign(planned, "fields.status", [move.to, successor])
         if planned.status == move.to:
             self._same_state(planned, move, successor)
             return
@@ -62,12 +67,16 @@ class Lifecycles(Resolver):
             raise InvalidLifecycleTransition(
                 f"{element_id} is {planned.status} and cannot become {move.to}."
             )
+        if successor == element_id:
+            raise InvalidLifecycleTransition(f"{element_id} cannot be {move.to} by itself.")
         planned.status = move.to
-        planned.touched.add("status")
-        if move.to == "superseded":
-            planned.doc["superseded_by"] = successor
-        elif move.to == "corrected":
-            planned.doc["corrected_by"] = successor
+        planned.touched.add("fields.status")
+        if move.to == "retracted":
+            planned.doc["retracted_at"] = to_text(self.at)
+            planned.touched.add("fields.retracted_at")
+        elif successor is not None:
+            planned.doc[f"{move.to}_by"] = successor
+            planned.touched.add(f"fields.{move.to}_by")
         elif planned.kind == "X":
             self._times(planned, move.started_at, move.ended_at)
             self._links(element_id, move.links)
@@ -75,13 +84,32 @@ class Lifecycles(Resolver):
     def _move_state(self, planned: Planned, move: Transition) -> None:
         if move.by is not None:
             raise InvalidLifecycleTransition(f"{move.to} takes no successor.")
-        self._assign(planned, "state", move.to)
+        self._assign(planned, "_system.state", move.to)
         if planned.state == move.to:
             return
         if planned.state not in ("active", "archived"):
             raise InvalidLifecycleTransition(f"{planned.id} is {planned.state}.")
         planned.state = move.to
-        planned.touched.add("state")
+        planned.touched.add("_system.state")
+
+    def _invalidate(self, change: InvalidateRecording) -> None:
+        """What was recorded wrongly counts for nothing from here on; it is told once."""
+        element_id = self._need(change.target, "A", "What was recorded wrongly")
+        planned = self._editable(element_id)
+        self._guard(planned, change.guards, element_id)
+        repair = self._need(change.repair, "X", "The repair of a recording")
+        validity = {"status": "invalidated", "repair_ref": repair}
+        present = planned.doc.get("_system", {}).get("recording_validity")
+        if present == validity:
+            return
+        if present is not None:
+            raise InvalidLifecycleTransition(f"{element_id} is invalidated already.")
+        self._assign(planned, "_system.recording_validity", validity)
+        planned.doc["_system"] = {
+            **planned.doc.get("_system", {}),
+            "recording_validity": validity,
+        }
+        planned.touched.add("_system.recording_validity")
 
     def _same_state(self, planned: Planned, move: Transition, successor: str | None) -> None:
         """Already there is no change, unless it would say that something else replaced it."""
@@ -102,7 +130,7 @@ class Lifecycles(Resolver):
         if move.to == "superseded" and by != planned.id:
             old, new = planned.said, self._claim(by)
             assert old is not None
-            if old.actor != new.actor:
+            if self._canonical_actor(old.actor) != self._canonical_actor(new.actor):
                 raise SupersessionMismatch("A claim is superseded by its own actor only.")
             if old.contexts != new.contexts:
                 raise SupersessionMismatch("A claim is superseded within its own contexts only.")
@@ -120,17 +148,28 @@ class Lifecycles(Resolver):
         assert said is not None
         return said
 
+    def _canonical_actor(self, actor: str) -> str:
+        if actor not in self.planned:
+            self._fetch([actor])
+        return self._canonical(actor)
+
     def _slot(self, proposition_id: str) -> tuple[str, str]:
         if proposition_id not in self.planned and proposition_id not in self.stored:
             self._fetch([proposition_id])
         element = self.planned.get(proposition_id) or self.stored[proposition_id]
         assert element.proposition is not None
-        return element.proposition.subject, element.proposition.predicate_lineage
+        made = element.proposition
+        self._fetch([made.subject])
+        return self._canonical(made.subject), min(
+            self.schema.lineages("predicate", made.predicate_lineage)
+        )
 
     def _resolve_activities(self, creates: Sequence[CreateActivity]) -> None:
         payload = {c.handle: self._activity_payload(c) for c in creates if c.client_key}
         creates, written = self._retried("X", creates, payload)
         for create in creates:
+            if create.status not in _STATUSES:
+                raise ConstraintViolation(f"An activity cannot be {create.status!r}.")
             if create.only_with_effect and not any(
                 self._changes(self._id(ref)) for ref in create.outputs
             ):
@@ -157,7 +196,7 @@ class Lifecycles(Resolver):
                 )
                 for ref in refs
             ]
-            self._links(planned.id, links)
+            self._links(planned.id, (*links, *create.links))
         self._unfold()
 
     def _changes(self, element_id: str) -> bool:
@@ -167,10 +206,10 @@ class Lifecycles(Resolver):
     def _times(
         self, planned: Planned, started_at: datetime | None, ended_at: datetime | None
     ) -> None:
-        if started_at is not None:
-            planned.doc["started_at"] = to_text(started_at)
-        if ended_at is not None:
-            planned.doc["ended_at"] = to_text(ended_at)
+        for name, at in (("started_at", started_at), ("ended_at", ended_at)):
+            if at is not None:
+                planned.doc[name] = to_text(at)
+                planned.touched.add(f"fields.{name}")
 
     def _activity_payload(self, create: CreateActivity) -> dict[str, Any]:
         return {
@@ -183,4 +222,5 @@ class Lifecycles(Resolver):
             "associated_actors": sorted(self._id(ref) for ref in create.associated_actors),
             "parameters_digest": create.parameters_digest,
             "facets": {self.schema.facet(k).ref: dict(v) for k, v in create.facets.items()},
+            **({"links": self._link_payload(create.links)} if create.links else {}),
         }

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from storage.graph.changes import CreateActivity, CreateAssertion, CreateEvidence, DefineSymbol
-from storage.graph.schema import FieldDef
+from storage.graph.schema import FieldDef, Schema
 from storage.graph.state import Stored, StoredAssertion, StoredProposition
 
 
 @dataclass(slots=True)
 class Planned:
-    """An element as it will be. `version` and `before` are those of the present (0, None: new)."""
+    """An element as it will be. `version` and `before` are those of the present (0, None: new).
+
+    `touched` has the paths that change: `fields.name`, `attributes.x`, `facets.<ref>.x`,
+    `structural.x`, `retention.x`, `_system.state`. `erased` says what a purge takes of it.
+    """
 
     id: str
     kind: str
@@ -35,6 +39,8 @@ class Planned:
     evidence: CreateEvidence | None = None
     activity: CreateActivity | None = None
     activity_class: str | None = None
+    guarded: bool = False
+    erased: Literal["element", "payload"] | None = None
 
     @property
     def new(self) -> bool:
@@ -66,13 +72,18 @@ class Edge:
 
 @dataclass(slots=True)
 class WriteSet:
-    """What a commit writes. `ids` maps every handle to its element."""
+    """What a commit writes. `ids` maps every handle to its element.
 
+    `schema` is the environment after it, `merges` has the source and the target of each merge.
+    """
+
+    schema: Schema
     ids: dict[str, str] = field(default_factory=dict)
     elements: list[Planned] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     ended: list[Edge] = field(default_factory=list)
     drafts: list[DefineSymbol] = field(default_factory=list)
+    merges: list[tuple[str, str]] = field(default_factory=list)
     counters: dict[str, int] = field(default_factory=dict)
 
     @property

@@ -16,10 +16,16 @@ from storage.graph.changes import (
     CreateEvidence,
     DefineSymbol,
     EnsureProposition,
+    InvalidateRecording,
     Link,
+    MergeConcept,
+    Purge,
+    PurgePayload,
     Ref,
+    SetRetention,
     Transition,
     UpdateConcept,
+    UpdateRecord,
     UpsertConcept,
 )
 from storage.graph.errors import (
@@ -31,14 +37,18 @@ from storage.graph.errors import (
 from storage.graph.planning.concepts import Concepts
 from storage.graph.planning.fields import settle
 from storage.graph.planning.lifecycle import Lifecycles
+from storage.graph.planning.planes import raised
 from storage.graph.planning.planned import Edge, Planned, WriteSet
 from storage.graph.planning.resolver import TERMINAL
+from storage.graph.planning.skills import SKILL, check_standing
 from storage.graph.planning.testimony import Testimonies
+from storage.graph.planning.upkeep import Upkeep
+from storage.graph.values import check_schema
 
 _ROLES = frozenset({"support", "challenge", "context"})
 
 
-class Planner(Concepts, Testimonies, Lifecycles):
+class Planner(Concepts, Testimonies, Lifecycles, Upkeep):
     """Plans one change set under the lock of the space; reads only, use once.
 
     The order of the operations does not matter; the order of the stages in `plan` does.
@@ -57,6 +67,7 @@ class Planner(Concepts, Testimonies, Lifecycles):
                 if handle in handles:
                     raise DuplicateLocalHandle(f"{handle} is defined twice.")
                 handles.add(handle)
+        self.merges = []
         for symbol in by_type[DefineSymbol]:
             self._define(symbol)
         self._load(changes)
@@ -66,27 +77,41 @@ class Planner(Concepts, Testimonies, Lifecycles):
         self._resolve_assertions(by_type[CreateAssertion])
         for update in by_type[UpdateConcept]:
             self._update(update)
+        for record in by_type[UpdateRecord]:
+            self._update_record(record)
         self._link_created(by_type)
         self._resolve_activities(by_type[CreateActivity])
         for transition in by_type[Transition]:
             self._move(transition)
+        for invalid in by_type[InvalidateRecording]:
+            self._invalidate(invalid)
+        for retention in by_type[SetRetention]:
+            self._retain(retention)
+        for merge in by_type[MergeConcept]:
+            self._merge(merge)
+        for payload in by_type[PurgePayload]:
+            self._purge_payload(payload)
         edges, ended = self._settle_edges()
+        self._purge(by_type[Purge])
         self._check_elements()
         elements = [planned for planned in self.planned.values() if planned.changed]
-        return WriteSet(self.ids, elements, edges, ended, self.drafts, self.counters)
+        return WriteSet(
+            self.schema, self.ids, elements, edges, ended, self.drafts, self.merges, self.counters
+        )
 
     def _load(self, changes: ChangeSet) -> None:
         """Fetch every element that the change set names by id, in one statement."""
         named: set[str] = set()
         for change in changes.changes:
             named.update(ref for ref in references_of(change) if not ref.startswith("?"))
-        self.stored.update(state.load(self.tx, self.scope, named))
+        self._fetch(named)
 
     def _define(self, symbol: DefineSymbol) -> None:
         is_type = symbol.symbol_kind == "concept_type"
         known = self.schema.knows_type if is_type else self.schema.knows_predicate
         if symbol.if_absent and known(symbol.name):
             return
+        symbol = self.schema.resolved(symbol)
         self.schema = self.schema.with_draft(symbol)
         self.drafts.append(symbol)
 
@@ -94,6 +119,8 @@ class Planner(Concepts, Testimonies, Lifecycles):
         for concept in (*by_type[CreateConcept], *by_type[UpsertConcept]):
             if not self._is_retry(concept):
                 self._links(self.ids[concept.handle], concept.links)
+                if isinstance(concept, UpsertConcept):
+                    self._unlinks(self.ids[concept.handle], concept.unlinks)
         for change in (*by_type[CreateEvidence], *by_type[CreateAssertion]):
             planned = self.planned.get(self.ids[change.handle])
             if planned is None:
@@ -103,6 +130,7 @@ class Planner(Concepts, Testimonies, Lifecycles):
                 self._links(planned.id, planned.evidence.links)
             if planned.assertion is not None and planned.assertion is change:
                 self._cite(planned.id, planned.assertion.citations)
+                self._links(planned.id, planned.assertion.links)
 
     def _cite(self, assertion: str, citations: Sequence[Citation]) -> None:
         for citation in citations:
@@ -146,34 +174,91 @@ class Planner(Concepts, Testimonies, Lifecycles):
         """What can only be said of the final state: required members, required references."""
         sources = {key for key, edges in self.additions.items() if edges}
         for planned in list(self.planned.values()):
-            if planned.kind == "C" and planned.changed:
-                assert planned.schema_ref is not None
-                definition = self.schema.type(planned.schema_ref)
-                attributes = planned.doc.get("attributes", {})
-                for name, member in definition.fields.items():
-                    if member.get("required") and name not in attributes:
-                        raise ConstraintViolation(f"{definition.ref} needs {name!r}.")
-                if planned.new:
-                    for needed in self.schema.required_fields(definition.lineage):
-                        if (planned.id, needed.lineage) not in sources:
-                            raise StructuralReferenceInvalid(
-                                f"{definition.ref} needs {needed.ref}."
-                            )
-            if planned.kind == "X" and planned.changed and planned.status in TERMINAL:
+            if not planned.changed or planned.erased == "element":
+                continue
+            if planned.kind == "C":
+                self._check_concept(planned, sources)
+            if any(path.startswith("facets.") for path in planned.touched):
+                self._check_facets(planned)
+            if planned.kind == "X" and planned.status in TERMINAL:
                 self._record_versions(planned)
+
+    def _check_concept(self, planned: Planned, sources: set[tuple[str, str]]) -> None:
+        assert planned.schema_ref is not None
+        if not planned.new and not any(p.startswith("attributes.") for p in planned.touched):
+            return
+        definition = self.schema.type(planned.schema_ref)
+        attributes = planned.doc.get("attributes", {})
+        for name, member in definition.fields.items():
+            if member.get("required") and name not in attributes:
+                raise ConstraintViolation(f"{definition.ref} needs {name!r}.")
+        if definition.value_schema is not None:
+            check_schema(definition.ref, attributes, definition.value_schema)
+        if definition.lineage == SKILL:
+            check_standing(planned, self._verdicts())
+        if planned.new:
+            for needed in self.schema.required_fields(definition.lineage):
+                if (planned.id, needed.lineage) not in sources:
+                    raise StructuralReferenceInvalid(f"{definition.ref} needs {needed.ref}.")
+
+    def _verdicts(self) -> Iterable[tuple[Planned, frozenset[str]]]:
+        """The finished verdicts of this change set, with what they are about."""
+        for planned in self.planned.values():
+            if planned.new and planned.activity_class == "lifecycle_verdict":
+                outputs = self.additions[planned.id, "outputs"]
+                yield planned, frozenset(edge.target for edge in outputs)
+
+    def _check_facets(self, planned: Planned) -> None:
+        """Written facets are whole, and suit what the element has become."""
+        for ref, values in planned.doc.get("facets", {}).items():
+            if not any(path.startswith(f"facets.{ref}.") for path in planned.touched):
+                continue
+            definition = self.schema.facet(ref)
+            for name, member in definition.fields.items():
+                if member.get("required") and name not in values:
+                    raise ConstraintViolation(f"{definition.ref} needs {name!r}.")
+            if definition.value_schema is not None:
+                check_schema(definition.ref, values, definition.value_schema)
+            if planned.kind == "X" and (
+                (
+                    definition.activity_classes
+                    and planned.activity_class not in definition.activity_classes
+                )
+                or (definition.terminal_only and planned.status not in TERMINAL)
+            ):
+                raise ConstraintViolation(f"{definition.ref} does not go with that activity.")
 
     def _record_versions(self, planned: Planned) -> None:
         """A finished activity keeps the versions of what it used and made."""
-        for name in ("inputs", "outputs"):
-            targets = [edge.target for edge in self.additions[planned.id, name]]
-            if targets:
+        if planned.before is not None and planned.before.status in TERMINAL:
+            return
+        targets = {
+            name: {edge.target for edge in self.additions[planned.id, name]}
+            for name in ("inputs", "outputs")
+        }
+        if planned.before is not None:
+            for edge in state.edges_from(self.tx, self.scope, {planned.id}, targets):
+                targets[edge.field].add(edge.target)
+        self._fetch(t for found in targets.values() for t in found if t not in self.planned)
+        for name, found in targets.items():
+            if found:
                 planned.doc[f"{name[:-1]}_versions"] = {
-                    target: self._version(target) for target in sorted(targets)
+                    target: self._version(target) for target in sorted(found)
                 }
+        planes = {target: self._planes(target) for target in sorted(targets["outputs"])}
+        if any(planes.values()):
+            planned.doc["output_plane_versions"] = {k: v for k, v in planes.items() if v}
 
     def _version(self, element_id: str) -> int:
         planned = self.planned.get(element_id)
         return self.stored[element_id].version if planned is None else planned.version
+
+    def _planes(self, element_id: str) -> dict[str, Any]:
+        """The plane counters that an element will have."""
+        planned = self.planned.get(element_id)
+        if planned is None:
+            return self.stored[element_id].planes
+        return raised(planned)[0]
 
 
 def references_of(change: Any) -> Iterable[Ref]:
@@ -184,7 +269,7 @@ def references_of(change: Any) -> Iterable[Ref]:
         case UpsertConcept():
             if change.id is not None:
                 yield change.id
-            yield from (link.target for link in change.links)
+            yield from (link.target for link in (*change.links, *change.unlinks))
         case UpdateConcept():
             yield change.target
             yield from (link.target for link in (*change.links, *change.unlinks))
@@ -195,14 +280,22 @@ def references_of(change: Any) -> Iterable[Ref]:
         case CreateAssertion():
             yield from (change.proposition, change.asserted_by, *change.contexts)
             yield from (citation.evidence for citation in change.citations)
+            yield from (link.target for link in change.links)
             if change.interval_of is not None:
                 yield change.interval_of
         case CreateEvidence():
             yield from (link.target for link in change.links)
         case CreateActivity():
             yield from (*change.inputs, *change.outputs, *change.associated_actors)
+            yield from (link.target for link in change.links)
         case Transition():
             yield change.target
             if change.by is not None:
                 yield change.by
             yield from (link.target for link in change.links)
+        case InvalidateRecording():
+            yield from (change.target, change.repair)
+        case MergeConcept():
+            yield from (change.source, change.into)
+        case UpdateRecord() | SetRetention() | Purge() | PurgePayload():
+            yield change.target

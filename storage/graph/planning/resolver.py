@@ -23,12 +23,12 @@ from storage.graph.errors import (
     DuplicateMutationTarget,
     ImmutableField,
     NotFoundOrNotVisible,
-    StructuralReferenceInvalid,
+    SchemaFieldNotFound,
     TypeMismatch,
     VersionConflict,
 )
 from storage.graph.planning.planned import Edge, Planned
-from storage.graph.schema import FieldDef, Schema, check_json, check_values
+from storage.graph.schema import FacetDef, FieldDef, Schema, check_json, check_values, lineage_of
 from storage.graph.state import Stored
 
 #: The planes of an element besides its facets; each counts its own changes.
@@ -69,14 +69,22 @@ class Resolver:
         self.additions: dict[tuple[str, str], list[Edge]] = defaultdict(list)
         self.removals: dict[tuple[str, str], list[str]] = defaultdict(list)
         self.folded: set[str] = set()
+        self.stated: dict[tuple[str, str, str], str] = {}
 
     def _fetch(self, ids: Iterable[str]) -> None:
-        self.stored.update(
-            state.load(self.tx, self.scope, {i for i in ids if i not in self.stored})
-        )
+        """Load elements, and what those of them that were merged away came to."""
+        wanted = {i for i in ids if i not in self.stored}
+        while wanted:
+            found = state.load(self.tx, self.scope, wanted)
+            self.stored.update(found)
+            wanted = {
+                element.doc["merged_into"]
+                for element in found.values()
+                if element.state == "merged" and element.doc["merged_into"] not in self.stored
+            }
 
-    def _id(self, ref: Ref) -> str:
-        """The id that a reference stands for."""
+    def _own_id(self, ref: Ref) -> str:
+        """The id of the very element that a reference names, be it merged away."""
         if ref.startswith("?"):
             if ref not in self.ids:
                 raise DanglingReference(f"Nothing defines {ref}.")
@@ -85,10 +93,26 @@ class Resolver:
             raise NotFoundOrNotVisible(f"There is no element {ref!r} here.")
         return ref
 
+    def _id(self, ref: Ref) -> str:
+        """The id that a reference stands for: what a merged concept came to."""
+        return self._canonical(self._own_id(ref))
+
+    def _canonical(self, element_id: str) -> str:
+        """The concept that a merged one came to; every other element is its own."""
+        while (stored := self.stored.get(element_id)) is not None and stored.state == "merged":
+            element_id = stored.doc["merged_into"]
+        return element_id
+
     def _kind(self, element_id: str) -> tuple[str, str | None]:
         """Kind and type lineage of a planned or stored element."""
-        element = self.planned.get(element_id) or self.stored[element_id]
+        element = self.planned.get(element_id) or self._stored(element_id)
         return element.kind, element.type_lineage
+
+    def _stored(self, element_id: str) -> Stored:
+        found = self.stored.get(element_id)
+        if found is None:
+            raise NotFoundOrNotVisible("There is no such element here, or not any more.")
+        return found
 
     def _need(self, ref: Ref, kinds: str, what: str) -> str:
         element_id = self._id(ref)
@@ -104,7 +128,7 @@ class Resolver:
         """The plan of an element that exists, made from its present version."""
         planned = self.planned.get(element_id)
         if planned is None:
-            stored = self.stored[element_id]
+            stored = self._stored(element_id)
             planned = self.planned[element_id] = Planned(
                 id=stored.id,
                 kind=stored.kind,
@@ -177,51 +201,133 @@ class Resolver:
         if planned.assigned.setdefault(path, text) != text:
             raise DuplicateMutationTarget(f"{path} of {planned.id} is given two values.")
 
-    def _facets(self, planned: Planned, facets: Mapping[str, Mapping[str, Any]]) -> None:
+    def _held_facet(self, planned: Planned, name: str) -> tuple[str, FacetDef]:
+        """The ref under which an element keeps a facet, and the definition that goes with it.
+
+        A facet that was written in another version of its package stays with that version.
+        """
+        definition = self.schema.facet(name)
+        same = self.schema.lineages("facet", definition.lineage)
+        for ref in planned.doc.get("facets", {}):
+            if lineage_of(ref) in same:
+                return ref, self.schema.facet(ref)
+        return definition.ref, definition
+
+    def _facets(
+        self,
+        planned: Planned,
+        facets: Mapping[str, Mapping[str, Any]],
+        unset: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        """Write and take away members of facets; what is both written and taken is written."""
         for name, values in facets.items():
-            definition = self.schema.facet(name)
-            if definition.computed or not definition.applies.takes(
-                planned.kind, planned.type_lineage
-            ):
-                raise ConstraintViolation(f"{definition.ref} cannot be written on {planned.id}.")
-            if definition.activity_classes and (
-                planned.activity_class not in definition.activity_classes
-                or (definition.terminal_only and planned.status not in TERMINAL)
-            ):
-                raise ConstraintViolation(f"{definition.ref} does not go with that activity.")
-            if (
-                definition.ref.endswith("/MnemonicState")
-                and "memory_strength" in values
-                and not {"last_metabolized_at", "strength_policy"} <= set(values)
-            ):
-                raise ConstraintViolation(
-                    "memory_strength is written with last_metabolized_at and strength_policy."
-                )
-            present = planned.doc.get("facets", {}).get(definition.ref, {})
-            merged = {**present, **values}
-            check_values(
-                definition.ref,
-                merged,
-                definition.fields,
-                open=not definition.closed,
-                complete=True,
-            )
+            ref, definition = self._held_facet(planned, name)
+            self._check_facet(planned, definition, values)
+            present = planned.doc.get("facets", {}).get(ref, {})
+            held = planned.before is not None and ref in planned.before.doc.get("facets", {})
             for member, value in values.items():
-                path = f"facets.{definition.ref}.{member}"
+                path = f"facets.{ref}.{member}"
                 self._assign(planned, path, value)
                 if member in present and canonical_json(present[member]) == canonical_json(value):
                     continue
-                if present and definition.fields.get(member, {}).get("mutable") is False:
-                    raise ImmutableField(f"{member} of {definition.ref} cannot change.")
+                if held and definition.fields.get(member, {}).get("mutable") is False:
+                    refusal = ConstraintViolation if member in present else ImmutableField
+                    raise refusal(f"{member} of {ref} cannot change.")
                 planned.touched.add(path)
-            planned.doc["facets"] = {**planned.doc.get("facets", {}), definition.ref: merged}
+            merged = {**present, **values}
+            planned.doc["facets"] = {**planned.doc.get("facets", {}), ref: merged}
+        for name, members in (unset or {}).items():
+            self._unset_facet(planned, name, members, facets.get(name, {}))
+
+    def _check_facet(
+        self, planned: Planned, definition: FacetDef, values: Mapping[str, Any]
+    ) -> None:
+        """What can be said of written members before the rest of the change set is known."""
+        if definition.computed or not definition.applies.takes(planned.kind, planned.type_lineage):
+            raise ConstraintViolation(f"{definition.ref} cannot be written on {planned.id}.")
+        self._check_members(
+            definition.ref,
+            values,
+            definition.fields,
+            open=not definition.closed,
+            bound=definition.value_schema is not None,
+        )
+
+    def _check_members(
+        self,
+        what: str,
+        values: Mapping[str, Any],
+        fields: Mapping[str, Mapping[str, Any]],
+        *,
+        open: bool,
+        bound: bool,
+    ) -> None:
+        """Check written members one by one; the whole is checked when all is known.
+
+        A member that is unknown is a `SchemaFieldNotFound`, and a `ConstraintViolation` where a
+        value schema binds the whole, since that knows no such member either.
+        """
+        try:
+            check_values(what, values, fields, open=open, complete=False)
+        except SchemaFieldNotFound as error:
+            if not bound:
+                raise
+            raise ConstraintViolation(error.message) from None
+
+    def _unset_facet(
+        self, planned: Planned, name: str, members: Sequence[str], written: Mapping[str, Any]
+    ) -> None:
+        ref, definition = self._held_facet(planned, name)
+        if definition.computed:
+            raise ConstraintViolation(f"{ref} is computed.")
+        facets = planned.doc.get("facets", {})
+        present = facets.get(ref, {})
+        for member in [m for m in (members or tuple(present)) if m not in written]:
+            path = f"facets.{ref}.{member}"
+            self._assign(planned, path, {"unset": True})
+            if definition.fields.get(member, {}).get("mutable") is False and member in present:
+                raise ConstraintViolation(f"{member} of {ref} cannot change.")
+            if member in present:
+                present = {k: v for k, v in present.items() if k != member}
+                planned.touched.add(path)
+        if present:
+            planned.doc["facets"] = {**facets, ref: present}
+        elif ref in facets:
+            planned.doc["facets"] = {k: v for k, v in facets.items() if k != ref}
+
+    def _guard(self, planned: Planned | None, guards: Sequence[Guard], what: str) -> None:
+        """Hold an element against `EXPECT VERSION`; None: it does not exist.
+
+        Raises `VersionConflict`.
+        """
+        present = None if planned is None else planned.before
+        for guard in guards:
+            plane = guard.plane
+            if plane is not None and plane not in PLANES and planned is not None:
+                plane, _ = self._held_facet(planned, plane)
+            if present is None:
+                version = 0
+            elif plane is None:
+                version = present.version
+            elif plane in PLANES:
+                version = present.planes.get(plane, 0)
+            else:
+                version = present.planes.get("facets", {}).get(plane, 0)
+            if version != guard.version:
+                raise VersionConflict(
+                    f"{what} is at version {version}, not {guard.version}.",
+                    data={"plane": guard.plane, "expected": guard.version, "actual": version},
+                )
+        if planned is not None and guards:
+            planned.guarded = True
 
     def _field(self, source: str, link: Link) -> FieldDef:
-        definition = self.schema.structural(link.field)
+        kind, type_lineage = self._kind(source)
+        definition = self.schema.structural(link.field, kind)
         if definition.computed:
             raise ConstraintViolation(f"{definition.ref} is computed and cannot be written.")
-        if not definition.source.takes(*self._kind(source)):
-            raise StructuralReferenceInvalid(f"{source} has no field {definition.ref}.")
+        if not definition.source.takes(kind, type_lineage):
+            raise ConstraintViolation(f"{source} has no field {definition.ref}.")
         return definition
 
     def _links(self, source: str, links: Iterable[Link]) -> None:
@@ -229,28 +335,26 @@ class Resolver:
             definition = self._field(source, link)
             target = self._id(link.target)
             if not definition.target.takes(*self._kind(target)):
-                raise StructuralReferenceInvalid(f"{definition.ref} cannot point to {target}.")
+                raise ConstraintViolation(f"{definition.ref} cannot point to {target}.")
             self.additions[source, definition.lineage].append(
                 Edge(source, definition, target, link.role, link.position)
             )
 
+    def _link_payload(self, links: Iterable[Link]) -> list[list[str]]:
+        """What links say, for the digest of a creation; a handle names within one change set."""
+        return sorted(
+            [
+                self.schema.structural(link.field).lineage,
+                "?" if link.target.startswith("?") else link.target,
+                link.role or "",
+            ]
+            for link in links
+        )
 
-def check_guards(guards: Sequence[Guard], present: Stored | None, what: str) -> None:
-    """Hold an element against `EXPECT VERSION`; raises `VersionConflict`."""
-    for guard in guards:
-        if present is None:
-            version = 0
-        elif guard.plane is None:
-            version = present.version
-        elif guard.plane in PLANES:
-            version = present.planes.get(guard.plane, 0)
-        else:
-            version = present.planes.get("facets", {}).get(guard.plane, 0)
-        if version != guard.version:
-            raise VersionConflict(
-                f"{what} is at version {version}, not {guard.version}.",
-                data={"plane": guard.plane, "expected": guard.version, "actual": version},
-            )
+    def _unlinks(self, source: str, links: Iterable[Link]) -> None:
+        for link in links:
+            definition = self._field(source, link)
+            self.removals[source, definition.lineage].append(self._id(link.target))
 
 
 def text_of(value: Any, what: str) -> str:

@@ -12,6 +12,7 @@ from storage.graph import state
 from storage.graph.changes import (
     CreateAssertion,
     CreateEvidence,
+    Elsewhere,
     EnsureProposition,
     Ref,
     Value,
@@ -20,13 +21,13 @@ from storage.graph.errors import (
     ConstraintViolation,
     DanglingReference,
     SourceSuppressed,
-    TypeMismatch,
 )
 from storage.graph.planning.planned import Planned
-from storage.graph.planning.resolver import Resolver, check_guards
-from storage.graph.schema import check_json
+from storage.graph.planning.resolver import Resolver, text_of
 from storage.graph.state import StoredAssertion, StoredProposition, Testimony
 from storage.graph.validity import Bound, ValidTime
+from storage.graph.values import check_json, check_literal
+from storage.source_digests import is_message, message_digest
 
 _MODES = frozenset({"observed", "stated", "inferred", "predicted", "hypothetical", "imported"})
 _STANCES = frozenset({"support", "reject", "uncertain"})
@@ -39,6 +40,10 @@ class Testimonies(Resolver):
         payload = {c.handle: _evidence_payload(c) for c in creates if c.client_key}
         creates, written = self._retried("E", creates, payload)
         digests = {c.content_digest for c in creates if c.content_digest is not None}
+        for create in creates:
+            check_json(create.payload, "payload")
+        # a message that was erased is known again, whenever it is said to have been sent
+        digests |= {message_digest(c.payload) for c in creates if is_message(c.payload)}
         if state.suppressed(self.tx, self.scope, digests):
             raise SourceSuppressed("This source was erased; its content is not stored again.")
         sought = {c.content_digest for c in creates if c.once and c.content_digest}
@@ -48,7 +53,6 @@ class Testimonies(Resolver):
             if create.once and create.content_digest in known:
                 self.ids[create.handle] = known[create.content_digest]
                 continue
-            check_json(create.payload, "payload")
             planned = Planned(
                 id=self._new_id("E"),
                 kind="E",
@@ -75,18 +79,27 @@ class Testimonies(Resolver):
             waiting = [e for e in waiting if e not in ready]
             tuples = {e.handle: self._tuple(e) for e in ready}
             sought = {
-                (t.subject, t.predicate_lineage, t.object_key)
+                (t.subject, lineage, t.object_key): (t.subject, self._head(t), t.object_key)
                 for t in tuples.values()
                 if t.subject in self.stored and (t.object_id is None or t.object_id in self.stored)
+                for lineage in self.schema.lineages("predicate", t.predicate_lineage)
             }
-            known = state.propositions_by_tuple(self.tx, self.scope, sorted(sought))
+            known = {
+                sought[identity]: found
+                for identity, found in state.propositions_by_tuple(
+                    self.tx, self.scope, sorted(sought)
+                ).items()
+            }
             self._fetch(known.values())
+            known = {**self.stated, **known}
             for ensure in ready:
                 made = tuples[ensure.handle]
-                identity = (made.subject, made.predicate_lineage, made.object_key)
+                identity = (made.subject, self._head(made), made.object_key)
                 found = known.get(identity)
-                present = None if found is None else self.stored.get(found)
-                check_guards(ensure.guards, present, ensure.handle)
+                if ensure.guards:
+                    exists = found is not None and found in self.stored
+                    present = self._editable(found) if found is not None and exists else None
+                    self._guard(present, ensure.guards, ensure.handle)
                 if found is None:
                     planned = Planned(
                         id=self._new_id("P"),
@@ -95,28 +108,38 @@ class Testimonies(Resolver):
                         proposition=made,
                     )
                     self.planned[planned.id] = planned
-                    found = known[identity] = planned.id
+                    found = known[identity] = self.stated[identity] = planned.id
                 self.ids[ensure.handle] = found
 
+    def _head(self, made: StoredProposition) -> str:
+        """One lineage for all that match a proposition's predicate as one."""
+        return min(self.schema.lineages("predicate", made.predicate_lineage))
+
     def _resolvable(self, ensure: EnsureProposition) -> bool:
-        refs = [ensure.subject, *([] if isinstance(ensure.object, Value) else [ensure.object])]
+        refs = [ensure.subject, *([ensure.object] if isinstance(ensure.object, str) else [])]
         return all(not ref.startswith("?") or ref in self.ids for ref in refs)
 
     def _tuple(self, ensure: EnsureProposition) -> StoredProposition:
         predicate = self.schema.predicate(ensure.predicate)
         subject = self._id(ensure.subject)
         if not predicate.subject.takes(*self._kind(subject)):
-            raise TypeMismatch(f"{subject} cannot be the subject of {predicate.ref}.")
-        object_id, literal = None, None
-        if isinstance(ensure.object, Value):
-            literal = ensure.object.value
-            check_json(literal, "A literal object")
-            if not predicate.object.takes_literal(literal):
-                raise TypeMismatch(f"{predicate.ref} does not take that literal.")
-        else:
-            object_id = self._id(ensure.object)
-            if not predicate.object.takes(*self._kind(object_id)):
-                raise TypeMismatch(f"{object_id} cannot be the object of {predicate.ref}.")
+            raise ConstraintViolation(f"{subject} cannot be the subject of {predicate.ref}.")
+        object_id: str | None = None
+        literal: Any = None
+        match ensure.object:
+            case Value(value):
+                literal = value
+                check_literal(predicate, literal)
+            case Elsewhere(canonical_id):
+                literal = {"canonical_id": text_of(canonical_id, "canonical_id")}
+                if not predicate.object.takes_elements:
+                    raise ConstraintViolation(f"{predicate.ref} does not take an element.")
+            case ref:
+                object_id = self._id(ref)
+                if not predicate.object.takes(*self._kind(object_id)):
+                    raise ConstraintViolation(
+                        f"{object_id} cannot be the object of {predicate.ref}."
+                    )
         return StoredProposition(
             subject,
             predicate.ref,
@@ -167,6 +190,7 @@ class Testimonies(Resolver):
     def _said(self, create: CreateAssertion) -> StoredAssertion:
         if create.mode not in _MODES or create.stance not in _STANCES:
             raise ConstraintViolation("An assertion has a known mode and stance.")
+        check_json(create.confidence, "confidence")
         if create.confidence is not None and not 0 <= create.confidence <= 1:
             raise ConstraintViolation("confidence lies between 0 and 1.")
         at = create.asserted_at or self.at
@@ -224,6 +248,7 @@ class Testimonies(Resolver):
             said.mode,
             canonical_json(said.valid.as_json()),
             frozenset(self._need(c.evidence, "E", "A citation") for c in create.citations),
+            said.contexts,
         )
 
     def _assertion_payload(self, create: CreateAssertion, said: StoredAssertion) -> dict[str, Any]:
@@ -238,11 +263,14 @@ class Testimonies(Resolver):
             "contexts": sorted(said.contexts),
             "citations": sorted([self._id(c.evidence), c.role] for c in create.citations),
             "facets": {self.schema.facet(k).ref: dict(v) for k, v in create.facets.items()},
+            **({"links": self._link_payload(create.links)} if create.links else {}),
         }
 
 
 def _evidence_payload(create: CreateEvidence) -> dict[str, Any]:
+    where = {} if create.content_ref is None else {"content_ref": create.content_ref}
     return {
+        **where,
         "evidence_class": create.evidence_class,
         "payload": create.payload,
         "content_digest": create.content_digest,

@@ -177,7 +177,7 @@ def _update(r: Reader) -> Update:
     at = r.advance().at
     changed = target(r, "what to update")
     actions: list[Action] = []
-    while r.is_word("SET") or r.is_word("UNSET"):
+    while (r.is_word("SET") and not _begins_retention(r)) or r.is_word("UNSET"):
         actions.append(_set(r) if r.is_word("SET") else _unset(r))
     if not actions:
         hint = _GUARDS_LAST if r.is_word("EXPECT") else None
@@ -194,11 +194,16 @@ def _transition(r: Reader) -> Transition:
     state = scalar(r, "a state")
     by = target(r, "what takes its place") if r.skip_words("BY") else None
     actions: list[Action] = []
-    while r.is_word("SET"):
+    while r.is_word("SET") and not _begins_retention(r):
         if r.following().value not in ("FIELDS", "STRUCTURAL"):
             r.refuse("SET FIELDS, SET STRUCTURAL or the end", hint="A move sets nothing else.")
         actions.append(_set(r))
     return Transition(moved, state, by, _each_once(actions), _tail(r), at=at)
+
+
+def _begins_retention(r: Reader) -> bool:
+    """Whether SET begins the next statement of a MUTATE rather than an action of this one."""
+    return r.following().value == "RETENTION"
 
 
 def _set_retention(r: Reader) -> SetRetention:

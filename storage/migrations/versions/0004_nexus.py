@@ -1,4 +1,4 @@
-"""TODO."""
+"""Transactions of the Cognitive Nexus: channels, control changes, environments by digest."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""TODO."""
+"""What queries need of the tables: indexes that serve every shape, now and in history."""
 
 from pathlib import Path
 

@@ -1,8 +1,8 @@
-"""TODO."""
+"""Every element is searchable: spaces of before have their elements brought in by maintenance."""
 
 from pathlib import Path
 
-from storage.migrations.running import run_sql
+from storage.migrations.running import run_sql, tenant_tables
 
 revision = "0006"
 down_revision = "0005"
@@ -11,6 +11,7 @@ down_revision = "0005"
 def upgrade() -> None:
     """Apply this revision."""
     run_sql(Path(__file__).with_suffix(".sql"))
+    tenant_tables("search_backlog")
 
 
 def downgrade() -> None:

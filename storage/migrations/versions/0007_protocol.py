@@ -1,8 +1,8 @@
-"""TODO."""
+"""What a probe searched for in vain, until the space changes."""
 
 from pathlib import Path
 
-from storage.migrations.running import run_sql
+from storage.migrations.running import run_sql, tenant_tables
 
 revision = "0007"
 down_revision = "0006"
@@ -11,6 +11,7 @@ down_revision = "0006"
 def upgrade() -> None:
     """Apply this revision."""
     run_sql(Path(__file__).with_suffix(".sql"))
+    tenant_tables("probe_miss")
 
 
 def downgrade() -> None:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.graph import belief
-from storage.graph.belief import MEMORY_DEFAULT, STRUCTURAL, Claim, Question, project
+from storage.clock import to_millis
+from storage.graph import belief_time
+from storage.graph.belief import MEMORY_DEFAULT, STRUCTURAL, Claim, Question, Shape, project
 from storage.graph.errors import ProjectionPolicyUnavailable
 from storage.graph.validity import Bound, Bounds, ValidTime
 
@@ -48,7 +49,7 @@ def claim_lists(draw: st.DrawFn) -> list[Claim]:
             bounds=Bounds.of(draw(intervals()), draw(days)),
             contexts=frozenset(draw(st.sets(st.sampled_from(["c", "d"]), max_size=1))),
             own=draw(st.booleans()),
-            weak=draw(st.booleans()),
+            weak=draw(st.sampled_from(["", "evidence_corrected"])),
         )
         for number in range(count)
     ]
@@ -69,15 +70,15 @@ def test_the_same_facts_in_any_order_give_the_same_belief(
 ) -> None:
     shuffled = list(claims)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    expected = project(claims, ["x", "y", "z"], question, functional=functional)
-    assert project(shuffled, ["z", "x", "y"], question, functional=functional) == expected
+    expected = project(claims, ["x", "y", "z"], question, Shape(functional))
+    assert project(shuffled, ["z", "x", "y"], question, Shape(functional)) == expected
 
 
 def naive_spans(claims: list[Claim], functional: bool) -> dict[str, tuple[int, int, int, int]]:
     """Section 4, step 3, read word by word."""
     found = {}
     for claim in claims:
-        span = belief._span(claim.bounds)
+        span = belief_time.written_span(claim.bounds)
         found[claim.id] = (
             span.start_earliest,
             span.start_latest,
@@ -90,7 +91,7 @@ def naive_spans(claims: list[Claim], functional: bool) -> dict[str, tuple[int, i
         return claim.mode in ("stated", "observed") or claim.bounds.from_written
 
     def key(claim: Claim) -> int:
-        return belief._millis(claim.bounds.start_key)
+        return to_millis(claim.bounds.start_key)
 
     for slot in (False, True):
         if slot and not functional:
@@ -130,7 +131,7 @@ def naive_spans(claims: list[Claim], functional: bool) -> dict[str, tuple[int, i
 @settings(deadline=None, max_examples=400)
 @given(claim_lists(), st.booleans())
 def test_succession_equals_its_naive_reading(claims: list[Claim], functional: bool) -> None:
-    spans = belief._effective_spans(claims, functional)
+    spans = belief_time.effective_spans(claims, functional)
     got = {
         name: (s.start_earliest, s.start_latest, s.end_earliest, s.end_latest)
         for name, s in spans.items()
@@ -143,13 +144,13 @@ def test_succession_equals_its_naive_reading(claims: list[Claim], functional: bo
 def test_nothing_changes_before_the_next_invalid_instant(
     claims: list[Claim], question: Question, functional: bool
 ) -> None:
-    now = project(claims, ["x", "y", "z"], question, functional=functional)
+    now = project(claims, ["x", "y", "z"], question, Shape(functional))
     until = now.candidates["x"].next_invalid_at
     moment = (until or day(400)) - timedelta(milliseconds=1)
     if moment <= question.valid_at:
         return
     later = Question(moment, question.contexts, question.policy)
-    then = project(claims, ["x", "y", "z"], later, functional=functional)
+    then = project(claims, ["x", "y", "z"], later, Shape(functional))
     assert {c: b.status for c, b in then.candidates.items()} == {
         c: b.status for c, b in now.candidates.items()
     }
@@ -168,7 +169,7 @@ def test_a_move_ends_the_old_home_and_leaves_the_time_before_open() -> None:
     ]
 
     def statuses(at: int) -> tuple[str, str]:
-        slot = project(claims, ["beijing", "shanghai"], Question(day(at)), functional=True)
+        slot = project(claims, ["beijing", "shanghai"], Question(day(at)), Shape(True))
         return slot.candidates["beijing"].status, slot.candidates["shanghai"].status
 
     assert statuses(262) == ("insufficient", "accepted")
@@ -186,19 +187,21 @@ def test_independent_sources_lead_and_copies_count_once() -> None:
         claim("A-2", "bob", "support", "r1"),
         claim("A-3", "cid", "reject", "r2"),
     ]
-    slot = project(claims, ["x"], Question(day(2)), functional=False)
+    slot = project(claims, ["x"], Question(day(2)), Shape())
     assert (slot.candidates["x"].status, slot.candidates["x"].leading) == ("contested", "none")
     claims.append(claim("A-4", "dan", "support", "r3"))
-    slot = project(claims, ["x"], Question(day(2)), functional=False)
+    slot = project(claims, ["x"], Question(day(2)), Shape())
     assert slot.candidates["x"].leading == "support"
 
 
 def test_a_weak_claim_leaves_a_belief_uncertain_at_best() -> None:
-    slot = project([said("A-1", "x", 0, weak=True)], ["x"], Question(day(1)), functional=False)
+    slot = project(
+        [said("A-1", "x", 0, weak="evidence_corrected")], ["x"], Question(day(1)), Shape()
+    )
     assert slot.candidates["x"].status == "uncertain"
-    assert slot.candidates["x"].reasons == ("weak_support",)
+    assert slot.candidates["x"].reasons == ("evidence_corrected",)
 
 
 def test_an_unknown_policy_is_refused() -> None:
     with pytest.raises(ProjectionPolicyUnavailable):
-        project([], ["x"], Question(START, policy="kip:hearsay"), functional=False)
+        project([], ["x"], Question(START, policy="kip:hearsay"), Shape())

@@ -60,11 +60,19 @@ def test_a_draft_is_known_in_the_grown_schema_alone() -> None:
 @pytest.mark.parametrize(
     ("kind", "name", "definition"),
     [
-        ("concept_type", "drink", {"description": "x"}),
+        ("concept_type", "a drink", {"description": "x"}),
         ("concept_type", "Drink", {}),
         ("concept_type", "Drink", {"description": " "}),
         ("concept_type", "Drink", {"description": "x", "functional": True}),
-        ("predicate", "Likes", {"description": "x"}),
+        ("predicate", "1st", {"description": "x"}),
+        ("predicate", "likes", {"description": "x", "subject": {"literal_types": ["string"]}}),
+        ("predicate", "likes", {"description": "x", "temporal_conflict": "sometimes"}),
+        ("concept_type", "Drink", {"description": "x", "facets": {}}),
+        (
+            "concept_type",
+            "Drink",
+            {"description": "x", "attributes": {"fields": {"a": {"required": True}}}},
+        ),
         ("predicate", "a" * 65, {"description": "x"}),
         ("predicate", "likes", {"description": "x", "open_world": False}),
         ("predicate", "likes", {"description": "x", "complete": True}),

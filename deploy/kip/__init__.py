@@ -1,0 +1,1 @@
+"""The language of memory at the command line: running commands, and conformance fixtures."""

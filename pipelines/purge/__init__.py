@@ -1,0 +1,1 @@
+"""Purge: chosen elements are erased for good."""

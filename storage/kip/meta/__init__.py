@@ -1,0 +1,1 @@
+"""META: what a space can say of itself, its words, its past and its limits. Reads only."""
