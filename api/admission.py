@@ -20,6 +20,7 @@ from flask import request
 
 from api.errors import ForeignOrigin, WrongShard
 from storage import spaces
+from storage.canonical import digest_bytes
 from storage.credentials import cwt, space_tokens
 from storage.credentials.cwt import Claims
 from storage.database import Scope, database
@@ -27,6 +28,7 @@ from storage.errors import NotAuthorized, Unauthenticated
 from storage.principals import Principal, anonymous, of_space_token, of_subject, public_reader
 from storage.settings import settings
 
+_SHARD = ("Shard-Id", "X-Shard")
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _LOCAL: dict[str, bool] = {}
 
@@ -44,16 +46,35 @@ class Admission(Enum):
     WRITE = "write credential"
     #: A signed token that may write; no space token.
     MANAGEMENT = "management"
+    #: A credential that may read, never without authentication; `api.runtime.inbox` maps it.
+    RUNTIME = "runtime"
+    #: The same, one that may write.
+    RUNTIME_WRITE = "runtime write"
+    #: The same, a signed token that may write; no space token.
+    OBSERVER = "observer"
 
     @property
     def scope(self) -> str:
         """What a credential must allow."""
-        return "write" if self in (Admission.WRITE, Admission.MANAGEMENT) else "read"
+        return "read" if self in _READING else "write"
+
+    @property
+    def takes_space_tokens(self) -> bool:
+        """Whether a space token may be enough."""
+        return self not in (Admission.MANAGEMENT, Admission.OBSERVER)
+
+    @property
+    def needs_authentication(self) -> bool:
+        """Whether it stays closed on a server that has no keys."""
+        return self in (Admission.RUNTIME, Admission.RUNTIME_WRITE, Admission.OBSERVER)
 
     @property
     def open_to_public(self) -> bool:
         """Whether a public space answers without a credential."""
         return self in (Admission.PUBLIC_READ, Admission.LENIENT_READ)
+
+
+_READING = (Admission.PUBLIC_READ, Admission.LENIENT_READ, Admission.READ, Admission.RUNTIME)
 
 
 def admit(space_id: str, admission: Admission, *, across_labels: bool = False) -> Principal:
@@ -64,6 +85,8 @@ def admit(space_id: str, admission: Admission, *, across_labels: bool = False) -
     """
     scope = spaces.scope_of(space_id)
     if not authenticating():
+        if admission.needs_authentication:
+            raise Unauthenticated("This server has no keys, and lets nobody in here.")
         return anonymous(scope.space_id)
     credential = _bearer()
     if credential is not None and not credential.startswith(space_tokens.PREFIX):
@@ -93,17 +116,29 @@ def admit_operator() -> None:
         admit_manager()
 
 
+def credential_digest() -> str | None:
+    """The digest of the credential that came along, by which one token is told from another."""
+    credential = _bearer()
+    return None if credential is None else digest_bytes(credential.encode())
+
+
 def authenticating() -> bool:
     """Whether callers must say who they are."""
     return bool(settings().ed25519_pubkeys.strip())
 
 
 def check_request() -> None:
-    """Refuse foreign pages (`ForeignOrigin`) and requests meant for another shard."""
+    """Refuse foreign pages (`ForeignOrigin`) and requests meant for another shard.
+
+    A request for a space that names no shard is meant for shard 0 (seed 003 section 1): on another
+    one it would find, or make, a space of the same name that is not the one it means.
+    """
     if not authenticating():
         _check_origin()
-    shard = request.headers.get("Shard-Id") or request.headers.get("X-Shard")
-    if shard is not None and shard != str(settings().sharding):
+    given = {request.headers[name] for name in _SHARD if name in request.headers}
+    if not given and request.path.startswith(("/v1/", "/admin/")):
+        given = {"0"}
+    if given - {str(settings().sharding)}:
         raise WrongShard()
 
 
@@ -136,8 +171,8 @@ def _by_space_token(
         token = space_tokens.used(tx, scope, credential)
     if token is None:
         raise Unauthenticated("The token is not valid here, or not any more.")
-    if admission is Admission.MANAGEMENT:
-        raise NotAuthorized("A space token cannot manage; bring a signed token of the space.")
+    if not admission.takes_space_tokens:
+        raise NotAuthorized("A space token cannot do that; bring a signed token of the space.")
     scopes = frozenset({token.scope, "read"} if public else {token.scope})
     _need_scope(scopes, admission.scope)
     if across_labels and token.labels is not None:

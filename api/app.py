@@ -12,11 +12,26 @@ from collections.abc import Callable
 import structlog
 from flask import Flask, Response, g, request
 
-from api import admission, errors, openapi, request_id, streams
+from api import admission, errors, limits, openapi, request_id, streams
 from api.measures import Measures, open_measures
-from api.memory import conversations, formation, maintenance, recall
+from api.memory import (
+    conversations,
+    formation,
+    kip,
+    maintenance,
+    probe,
+    recall,
+    recall_structured,
+    retention,
+    schema,
+    status,
+    users,
+)
+from api.memory_interface import attention, forget, intake, memory, plans, receipts, sources
+from api.memory_interface import recall as memory_recall
 from api.operator import documents, events, health, jobs, metrics, watch
-from api.spaces import admin, info, management, service
+from api.runtime import inbox, observations
+from api.spaces import admin, byok, info, management, public, service
 from jobs.logging import configure_logging
 from storage.settings import settings
 
@@ -24,16 +39,32 @@ log = structlog.get_logger(__name__)
 
 FAMILIES = (
     service.routes,
+    public.routes,
     info.routes,
     formation.routes,
     recall.routes,
+    recall_structured.routes,
     maintenance.routes,
     conversations.routes,
+    kip.routes,
+    probe.routes,
+    status.routes,
+    retention.routes,
+    users.routes,
+    schema.routes,
     watch.routes,
     jobs.routes,
     events.routes,
     admin.routes,
     management.routes,
+    byok.routes,
+    memory.routes,
+    sources.routes,
+    receipts.routes,
+    plans.routes,
+    attention.routes,
+    inbox.routes,
+    observations.routes,
     health.routes,
     metrics.routes,
     documents.routes,
@@ -50,6 +81,9 @@ def create_app() -> Flask:
         "ping_interval": watch.PING_SECONDS,
         "max_message_size": watch.MAX_MESSAGE_BYTES,
     }
+    intake.offer()
+    forget.offer()
+    memory_recall.offer()
     for family in FAMILIES:
         app.register_blueprint(family.blueprint)
     errors.register(app)
@@ -57,6 +91,7 @@ def create_app() -> Flask:
     app.extensions["openapi"] = openapi.document(operations)
     measures = app.extensions["measures"] = open_measures()
     app.before_request(_begin)
+    limits.install(app)
     app.after_request(_finish(measures))
     streams.end_at_sigterm()
     if admission.authenticating():
@@ -66,10 +101,13 @@ def create_app() -> Flask:
     return app
 
 
-def _begin() -> None:
+def _begin() -> Response | None:
     g.began = time.perf_counter()
     request_id.begin()
-    admission.check_request()
+    busy = limits.refuse()
+    if busy is None:
+        admission.check_request()
+    return busy
 
 
 def _finish(measures: Measures) -> Callable[[Response], Response]:

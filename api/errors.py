@@ -19,6 +19,8 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTo
 from storage import errors
 from storage.database import is_outage
 from storage.errors import BrainError
+from storage.graph.errors import KipError
+from storage.kip.errors import as_kip
 
 log = structlog.get_logger(__name__)
 
@@ -27,7 +29,7 @@ RETRY_AFTER_SECONDS = 2.0
 
 
 class WrongShard(errors.InvalidInput):
-    """`Shard-Id` (or `X-Shard`) names another server than this one."""
+    """`Shard-Id` (or `X-Shard`; without either, 0) names another server than this one."""
 
     code = "wrong_shard"
     default = "The Shard-Id of this request is not the one of this server."
@@ -85,7 +87,10 @@ def render(error: BrainError) -> Response:
     if error.status in (429, 503):
         seconds = RETRY_AFTER_SECONDS if error.retry_after is None else error.retry_after
         headers["Retry-After"] = str(max(1, math.ceil(seconds)))
-    return _json(error.as_json(), error.status, headers)
+    body = error.as_json()
+    if isinstance(error, KipError):
+        body["data"] = as_kip(error)
+    return _json(body, error.status, headers)
 
 
 def register(app: Flask) -> None:

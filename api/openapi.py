@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from api import request_id
+from api import limits, request_id
 from api.admission import Admission, authenticating
 from api.memory.inputs import MAX_NAME_CHARS, MAX_PARTS
 from api.memory.outputs import RpcError
@@ -29,13 +29,17 @@ _PARAMETER = re.compile(r"<(\w+)>")
 _PATH_PARAMETERS: dict[str, dict[str, Any]] = {
     "space_id": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.\\-]{0,127}$"},
     "job_id": {"type": "string", "pattern": "^job-[0-9a-f]{32}$"},
+    "source_ref": {"type": "string", "pattern": "^src-[0-9a-f]{32}$"},
+    "receipt_ref": {"type": "string", "pattern": "^rcp-[0-9a-f]{32}$"},
+    "plan_ref": {"type": "string", "pattern": "^[a-z]{3}-[0-9a-f]{32}$"},
+    "wake_id": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
     "conversation_id": {"type": "integer", "minimum": 1, "maximum": 2**63 - 1},
 }
 
 
 def document(operations: Sequence[Operation]) -> dict[str, Any]:
     """The whole document, plain data, with the limits that this server is set to."""
-    limits = settings()
+    config = settings()
     schemas, refs = _schemas(operations)
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
@@ -53,11 +57,11 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
             "version": VERSION,
             "description": "A durable brain server. Every error is JSON: a message for people and "
             "a stable code in `data.code`. Answers come as JSON, CBOR or Markdown by `Accept`. "
-            f"Limits: a body of {limits.max_body_bytes} bytes and {MAX_DEPTH} levels, "
-            f"{limits.max_messages} messages of {limits.max_message_chars} characters and "
-            f"{MAX_PARTS} parts, a query of {limits.max_query_chars} characters, names of "
-            f"{MAX_NAME_CHARS} characters, {MAX_LIMIT} entries a page, {limits.api_streams} open "
-            f"streams a process, {limits.wait_seconds:g} seconds of waiting for a recall.",
+            f"Limits: a body of {config.max_body_bytes} bytes and {MAX_DEPTH} levels, "
+            f"{config.max_messages} messages of {config.max_message_chars} characters and "
+            f"{MAX_PARTS} parts, a query of {config.max_query_chars} characters, names of "
+            f"{MAX_NAME_CHARS} characters, {MAX_LIMIT} entries a page, {config.api_streams} open "
+            f"streams a process, {config.wait_seconds:g} seconds of waiting for a recall.",
         },
         "paths": paths,
         "components": components,
@@ -123,6 +127,10 @@ def _responses(operation: Operation, refs: dict[Any, dict[str, Any]]) -> dict[st
             "headers": _RETRY_AFTER if status in (429, 503) else _REQUEST_ID,
             "content": {"application/json": {"schema": refs[RpcError]}},
         }
+    for status, description in limits.refusals(operation.path).items():
+        entry = told.setdefault(str(status), {"description": "", "headers": _RETRY_AFTER})
+        entry["description"] = f"{entry['description']} {description}".strip()
+        entry.setdefault("content", {})["text/plain"] = {"schema": {"type": "string"}}
     return told
 
 

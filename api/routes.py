@@ -65,6 +65,7 @@ class Operation:
     headers: tuple[Header, ...]
     errors: tuple[type[BrainError], ...]
     admits: Admission | str
+    across_labels: bool
 
 
 #: The errors that any route may answer.
@@ -93,13 +94,15 @@ class Routes:
         headers: tuple[Header, ...] = (),
         raises: tuple[type[BrainError], ...] = (),
         admits: Admission | Literal["anyone", "manager", "operator"] = "anyone",
+        admits_by: Callable[[Any], Admission] | None = None,
         across_labels: bool = False,
         **options: Any,
     ) -> Callable[[Handler], Handler]:
         """Declare a route; the handler gets `caller`, `body` and `query` where it has them.
 
-        A route of a space names its admission class; `across_labels` says that its answer spans
-        all labels. Others are for anyone, for platform managers, or for operators.
+        A route of a space names its admission class; `admits_by` chooses it by the body, as it was
+        sent, where that says what is asked for. `across_labels` says that the answer spans all
+        labels. Others are for anyone, for platform managers, or for operators.
         """
         if isinstance(admits, Admission) != path.startswith("/v1/<space_id>"):
             raise ValueError(f"{path}: say admits=Admission.… (see api.admission)")
@@ -116,15 +119,25 @@ class Routes:
         def declare(handler: Handler) -> Handler:
             @functools.wraps(handler)
             def view(**given: Any) -> Response:
+                raw: Any = None
                 if isinstance(admits, Admission):
-                    space_id = given.pop("space_id")
-                    given["caller"] = admit(space_id, admits, across_labels=across_labels)
+                    space_id, admission = given.pop("space_id"), admits
+                    if admits_by is not None:
+                        try:
+                            raw = negotiation.read_body(from_text, text_member)
+                        except InvalidInput:
+                            # who may not call learns nothing from a body that cannot be read
+                            admit(space_id, admits, across_labels=across_labels)
+                            raise
+                        admission = admits_by(raw)
+                    given["caller"] = admit(space_id, admission, across_labels=across_labels)
                 elif admits == "manager":
                     admit_manager()
                 elif admits == "operator":
                     admit_operator()
                 if body_of is not None:
-                    raw = negotiation.read_body(from_text, text_member)
+                    if admits_by is None:
+                        raw = negotiation.read_body(from_text, text_member)
                     given["body"] = validated(body_of, raw)
                 if query_of is not None:
                     given["query"] = validated(query_of, _query())
@@ -148,6 +161,7 @@ class Routes:
                     headers=headers,
                     errors=tuple(dict.fromkeys(found)),
                     admits=admits,
+                    across_labels=across_labels,
                 )
             )
             return handler

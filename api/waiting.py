@@ -42,9 +42,12 @@ def preferred_seconds() -> float:
     return 0.0 if _ASYNC.search(given) else settings().wait_seconds
 
 
-def wait_for_end(job: Job) -> Job:
-    """The job when it has ended, or as it was last seen when the time is up."""
-    seconds = preferred_seconds()
+def wait_for_end(job: Job, *, seconds: float | None = None) -> Job:
+    """The job when it has ended, or as it was last seen when the time is up.
+
+    `seconds` is how long the request itself says; else its headers and the settings do.
+    """
+    seconds = preferred_seconds() if seconds is None else seconds
     if job.terminal or seconds <= 0:
         return job
     try:

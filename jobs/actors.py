@@ -18,8 +18,9 @@ def formation(attempt: Attempt) -> Effect:
     """Captured messages to memory."""
     from pipelines.formation.encoders import encoder_for
     from pipelines.formation.run import run
+    from pipelines.maintenance.threshold import counted
 
-    return run(attempt, encoder_for(attempt))
+    return counted(attempt, run(attempt, encoder_for(attempt)))
 
 
 def recall(attempt: Attempt) -> Effect:
@@ -29,9 +30,37 @@ def recall(attempt: Attempt) -> Effect:
     return run(attempt)
 
 
+def briefing(attempt: Attempt) -> Effect:
+    """A recall of the Memory Interface to a briefing."""
+    from pipelines.briefing.run import run
+
+    return run(attempt)
+
+
 def maintenance(attempt: Attempt) -> Effect:
     """Keep a space's memory in order."""
     from pipelines.maintenance.run import run
+
+    return run(attempt)
+
+
+def shadow_eval(attempt: Attempt) -> Effect:
+    """Recent questions under two policies."""
+    from pipelines.maintenance.shadow import run
+
+    return run(attempt)
+
+
+def purge(attempt: Attempt) -> Effect:
+    """Chosen elements are erased for good."""
+    from pipelines.purge.run import run
+
+    return run(attempt)
+
+
+def forget(attempt: Attempt) -> Effect:
+    """An erasure plan is carried out, and looked after."""
+    from pipelines.forget.run import run
 
     return run(attempt)
 
@@ -47,7 +76,11 @@ def embed(attempt: Attempt) -> Effect:
 PIPELINES: dict[str, Pipeline] = {
     "formation": formation,
     "recall": recall,
+    "briefing": briefing,
     "maintenance": maintenance,
+    "shadow_eval": shadow_eval,
+    "purge": purge,
+    "forget": forget,
     "embed": embed,
     "noop": housekeeping.noop,
     "retention": housekeeping.retention,
@@ -61,10 +94,12 @@ def warm(queues: Sequence[str]) -> None:
     if "memory" in queues:
         import_module("pipelines.formation.encoders")
     if "interactive" in queues or "knowledge" in queues:
-        from pipelines.ports import embedder
+        from pipelines.ports import embedder, tokens
 
         embedder.warm()
         import_module("pipelines.recall.run")
+        import_module("pipelines.briefing.run")
+        tokens.encoding()
 
 
 def declare(broker: LedgerBroker, runner: Runner) -> None:

@@ -11,6 +11,7 @@ from jobs.runner import Attempt
 from jobs.sweeper import Sweeper
 from pipelines.work import Effect, Result
 from storage import jobs as table
+from storage import maintenance_runs
 from storage.database import database
 from storage.principals import system
 from storage.settings import settings
@@ -49,9 +50,14 @@ def sweep(attempt: Attempt) -> Effect:
 
 
 def maintain_spaces(attempt: Attempt) -> Effect:
-    """Accept a maintenance job for each space that has changed since its last one."""
+    """Accept a maintenance job for each space that needs one.
+
+    That is a space that changed since its last one, and one where time alone lets something fall
+    due: a promise, a Watch, a retention, an outcome that was kept long enough.
+    """
     with database().ledger() as tx:
-        due = table.spaces_changed_since_last(tx, "maintenance")
+        changed = table.spaces_changed_since_last(tx, "maintenance")
+        due = sorted({*changed, *maintenance_runs.due(tx)})
     accepted = []
     for space_id in due:
         attempt.checkpoint()

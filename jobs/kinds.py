@@ -32,12 +32,82 @@ class ConversationPayload(Payload):
     conversation: int = Field(ge=1)
 
 
+class FormationIntent(Payload):
+    """What the Memory Interface wants made of a source (seed 003 section 3).
+
+    `source_ref` is a staged source or an evidence; `after` are the jobs that must have succeeded.
+    """
+
+    operation: Literal["observe", "revise", "feedback"]
+    source_ref: str
+    source_digest: str
+    scope: dict[str, Any] | None = None
+    change_kind: Literal["correction", "world_change", "misrecorded", "unspecified"] | None = None
+    target_ref: str | None = None
+    decision_ref: str | None = None
+    attempt_ref: str | None = None
+    after: list[str] | None = None
+
+
+class FormationPayload(ConversationPayload):
+    """A formation, and what it is for where the Memory Interface asked for it."""
+
+    intent: FormationIntent | None = None
+
+
+class BriefingPayload(Payload):
+    """A recall of the Memory Interface after the door (`pipelines.briefing.asked`).
+
+    The question's `context` is not among it: that is kept nowhere.
+    """
+
+    mode: Literal["answer", "action", "resume", "attention"] = "answer"
+    query: str | None = None
+    goal: str | None = None
+    target_ref: str | None = None
+    detail: Literal["brief", "evidence"] | None = None
+    scope: dict[str, Any] | None = None
+    time: dict[str, Any] | None = None
+    after: list[dict[str, Any]] | None = None
+    written: list[str] | None = None
+    attention_cursor: str | None = None
+    max_output_tokens: int | None = None
+
+
+class MaintenanceOverrides(Payload):
+    """What one run goes by in place of the space's policy; the deprecated are dropped before."""
+
+    stale_event_threshold_days: int | None = Field(None, ge=1, le=365)
+    unconsolidated_max_backlog: int | None = Field(None, ge=1, le=10_000)
+    orphan_max_count: int | None = Field(None, ge=1, le=10_000)
+
+
 class MaintenancePayload(Payload):
     """What a maintenance run covers (seed 003, `MaintenanceInput`)."""
 
     conversation: int | None = Field(None, ge=1)
     trigger: Literal["scheduled", "threshold", "on_demand"] = "on_demand"
     scope: Literal["full", "quick", "daydream"] = "daydream"
+    parameters: MaintenanceOverrides | None = None
+
+
+class ShadowPayload(Payload):
+    """A candidate policy, and how many recent recalls to replay under it."""
+
+    policy: dict[str, Any]
+    replay_sample: int = Field(ge=1, le=16)
+
+
+class PurgePayload(Payload):
+    """Elements to be erased, by id."""
+
+    entities: list[str] = Field(min_length=1)
+
+
+class ForgetPayload(Payload):
+    """The erasure plan to carry out, by its handle."""
+
+    plan: str
 
 
 class EmptyPayload(Payload):
@@ -70,9 +140,13 @@ class Kind:
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
-        Kind("formation", "memory", ConversationPayload, lane="memory"),
+        Kind("formation", "memory", FormationPayload, lane="memory"),
         Kind("maintenance", "memory", MaintenancePayload, lane="memory", max_attempts=3),
         Kind("recall", "interactive", ConversationPayload, max_attempts=3),
+        Kind("briefing", "interactive", BriefingPayload, max_attempts=3),
+        Kind("shadow_eval", "interactive", ShadowPayload, lane="shadow_eval", max_attempts=2),
+        Kind("purge", "purge", PurgePayload, lane="memory"),
+        Kind("forget", "memory", ForgetPayload, lane="memory"),
         Kind("embed", "knowledge", EmptyPayload, lane="embed"),
         Kind("noop", "interactive", EmptyPayload, batch=32),
         Kind("retention", "system", RetentionPayload, lane="retention"),

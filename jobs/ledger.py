@@ -150,6 +150,11 @@ def get(tx: Transaction, scope: Scope, job_id: str) -> Job:
     return job
 
 
+def by_receipt(tx: Transaction, principal: Principal, receipt_ref: str) -> Job | None:
+    """The principal's own job of that receipt; None for anybody else's, as for an unknown one."""
+    return table.by_receipt(tx, Scope(principal.space_id), principal.subject, receipt_ref)
+
+
 def cancel(tx: Transaction, principal: Principal, job_id: str) -> list[Job]:
     """Cancel a job in any state; returns the jobs that ended or were asked to stop.
 

@@ -390,7 +390,9 @@ class Runner:
                 announce(told)
                 return
             except (DatabaseUnavailable, psycopg.Error) as failure:
-                log.warning("job.ending_unrecorded", job=attempt.job_id, error=str(failure))
+                log.warning(
+                    "job.ending_unrecorded", job=attempt.job_id, error=type(failure).__name__
+                )
                 if self.stopping.wait(0.2 * 2**again):
                     break
         self._drop(attempt)

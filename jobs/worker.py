@@ -11,7 +11,7 @@ import argparse
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import dramatiq
 import structlog
@@ -68,7 +68,8 @@ def run_only(job_id: str, parent: int) -> None:
     stop = StopSignal()
     size_pools(3)
     runner = Runner(known_pipelines(PIPELINES), role="isolated", threads=1, isolated=True)
-    _start(runner, stop)
+    if not _start(runner, stop, lambda: os.getppid() == parent):
+        return
     work = threading.Thread(target=runner.run, args=([job_id],), name="job", daemon=True)
     work.start()
     while work.is_alive() and not stop.wait(0.05):
@@ -77,15 +78,19 @@ def run_only(job_id: str, parent: int) -> None:
     _finish(runner)
 
 
-def _start(runner: Runner, stop: StopSignal) -> None:
-    """Register the incarnation; until PostgreSQL answers there is nothing else to do."""
-    while not stop.event.is_set():
+def _start(runner: Runner, stop: StopSignal, wanted: Callable[[], bool] = lambda: True) -> bool:
+    """Register the incarnation; until PostgreSQL answers there is nothing else to do.
+
+    False when it is to stop, or not `wanted` any more, before that.
+    """
+    while not stop.event.is_set() and wanted():
         try:
             runner.start()
-            return
+            return True
         except DatabaseUnavailable:
             log.warning("worker.database_away")
             stop.wait(1.0)
+    return False
 
 
 def _finish(runner: Runner) -> None:

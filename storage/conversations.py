@@ -132,14 +132,20 @@ def settle(
     artifacts: Sequence[Any] = (),
     usage: dict[str, int] | None = None,
     label: str | None = None,
+    failed_reason: str | None = None,
 ) -> None:
-    """Complete the record of a successful run, in the transaction that ends its job."""
+    """Complete the record of a run, in the transaction that ends its job.
+
+    `failed_reason` says why a run that came to its end has no answer.
+    """
     tx.execute(
-        "update conversation set final_status = 'completed', failed_reason = null,"
+        "update conversation set final_status = %s, failed_reason = %s,"
         " messages = messages || %s::jsonb, artifacts = artifacts || %s::jsonb,"
         " usage = %s, label = coalesce(%s, label), updated_at = now()"
         " where space_id = %s and id = %s",
         (
+            "completed" if failed_reason is None else "failed",
+            failed_reason,
             Jsonb(list(add_messages)),
             Jsonb(list(artifacts)),
             None if usage is None else Jsonb(usage),
@@ -147,6 +153,25 @@ def settle(
             scope.space_id,
             conversation_id,
         ),
+    )
+
+
+def unsay(tx: Transaction, scope: Scope, conversation_id: int, places: Sequence[int]) -> None:
+    """Take the words out of some messages of a record, by their places from 0.
+
+    Who spoke, and when, stays.
+    """
+    tx.execute(
+        """
+        update conversation c set messages = (
+          select jsonb_agg(case when n - 1 = any(%s) then
+                   jsonb_strip_nulls(jsonb_build_object('role', m -> 'role', 'timestamp',
+                                                        m -> 'timestamp', 'content', ''))
+                   else m end order by n)
+            from jsonb_array_elements(c.messages) with ordinality as e(m, n))
+         where c.space_id = %s and c.id = %s
+        """,
+        (sorted(places), scope.space_id, conversation_id),
     )
 
 

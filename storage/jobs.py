@@ -21,6 +21,10 @@ JobState = Literal["accepted", "running", "succeeded", "failed", "cancelled"]
 TERMINAL: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
 
 
+#: Operations whose receipts are never deleted (seed 003 section 3).
+LASTING = ("observe", "revise", "feedback", "forget")
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """A job row as it was read; see migration 0001 for what each column means."""
@@ -149,6 +153,15 @@ def get(tx: Transaction, scope: Scope, job_id: str) -> Job | None:
         tx,
         f"select {_COLUMNS} from job where space_id = %s and id = %s",
         (scope.space_id, job_id),
+    )
+
+
+def by_receipt(tx: Transaction, scope: Scope, principal: str, receipt_ref: str) -> Job | None:
+    """The caller's job of that receipt; None for an unknown one and for anybody else's."""
+    return _one(
+        tx,
+        f"select {_COLUMNS} from job where receipt_ref = %s and space_id = %s and principal = %s",
+        (receipt_ref, scope.space_id, principal),
     )
 
 
@@ -729,13 +742,17 @@ def forget_sent(
 
 
 def delete_finished(tx: Transaction, *, older_days: float, limit: int) -> int:
-    """Delete terminal jobs (and their events) that ended more than `older_days` ago."""
+    """Delete terminal jobs (and their events) that ended more than `older_days` ago.
+
+    Those of `LASTING` operations stay: their keys and receipts live as long as their space.
+    """
     row = tx.execute(
         "with d as (delete from job where id in (select id from job where finished_at <"
-        " now() - make_interval(secs => %s) limit %s for update skip locked) returning id),"
+        " now() - make_interval(secs => %s) and operation <> all(%s) limit %s"
+        " for update skip locked) returning id),"
         " e as (delete from job_event where job_id in (select id from d))"
         " select count(*) from d",
-        (older_days * 86400, limit),
+        (older_days * 86400, list(LASTING), limit),
     ).fetchone()
     assert row is not None
     return int(row[0])

@@ -8,6 +8,10 @@ from typing import Literal
 PrincipalKind = Literal["owner", "agent", "token", "anonymous", "operator", "system"]
 
 
+#: What the subject of a signed token is written after.
+SUBJECT_PREFIX = "user:"
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
     """A caller, bound to one space.
@@ -37,7 +41,7 @@ def public_reader(space_id: str) -> Principal:
 
 def of_subject(space_id: str, subject: str, scopes: frozenset[str]) -> Principal:
     """The subject of a signed token."""
-    return Principal(f"user:{subject}", "agent", space_id, scopes)
+    return Principal(f"{SUBJECT_PREFIX}{subject}", "agent", space_id, scopes)
 
 
 def of_space_token(

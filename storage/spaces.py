@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +13,7 @@ from psycopg.sql import SQL, Identifier
 
 from storage.database import Scope, Transaction
 from storage.errors import Conflict, InvalidInput, NotFound
+from storage.principals import SUBJECT_PREFIX, Principal
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}", re.ASCII)
 
@@ -69,6 +71,17 @@ def create(tx: Transaction, scope: Scope, *, owner: str, tier: int = 0) -> None:
     )
     if done.rowcount == 0:
         raise Conflict("A space with this id exists already.")
+
+
+def ensure(tx: Transaction, scope: Scope, caller: Principal) -> None:
+    """Make the space where there is none and the caller may write there; the caller owns it.
+
+    The owner of a signed token's space is its subject, as for a space that a manager makes.
+    """
+    if not caller.scopes.isdisjoint(("write", "*")) and find(tx, scope) is None:
+        # another request may make it in the same instant
+        with contextlib.suppress(Conflict):
+            create(tx, scope, owner=caller.subject.removeprefix(SUBJECT_PREFIX))
 
 
 def find(tx: Transaction, scope: Scope) -> Space | None:

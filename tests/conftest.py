@@ -8,6 +8,7 @@
 - `clean`     all tables as the migrations left them, Valkey empty, before the test
 - `worker`, `scheduler`  start a real process: `worker(queues="memory", threads=2, env={…})`
 - `api`       a real gunicorn: `api.base_url`, `api.client` (httpx2)
+- `shared_api`  the same, one for the whole session: quicker, for tests that leave it as it is
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from storage import spaces
 from storage.database import Database
 from storage.database import database as process_database
 from tests.providers import provider as provider
-from tests.services import ROOT, Api, Process, Services, free_port, started_services
+from tests.services import Api, Process, Services, running_api, started_services
 
 
 @pytest.fixture(scope="session")
@@ -95,19 +96,25 @@ def scheduler(services: Services, _processes: contextlib.ExitStack) -> Callable[
     return start
 
 
+@pytest.fixture(scope="session")
+def _shared_api(_services: Services) -> Iterator[Api]:
+    with running_api(_services) as api:
+        yield api
+
+
+@pytest.fixture
+def shared_api(services: Services, _shared_api: Api) -> Api:
+    """One API process for all tests that need no other settings and leave it running."""
+    _shared_api.wait_ready()
+    return _shared_api
+
+
 @pytest.fixture
 def start_api(services: Services, _processes: contextlib.ExitStack) -> Callable[..., Api]:
     """Start a gunicorn with its own settings; every one is ended when the test ends."""
 
     def start(*, env: Mapping[str, str] | None = None) -> Api:
-        port = free_port()
-        settings = {"BRAINSTEM_PORT": str(port), "BRAINSTEM_API_PROCESSES": "1", **(env or {})}
-        config = str(ROOT / "deploy" / "gunicorn_conf.py")
-        arguments = ["-m", "gunicorn", "-c", config, "api.app:create_app()"]
-        api = Api(services.spawn("api", arguments, env=settings), f"http://127.0.0.1:{port}")
-        _processes.callback(api.close)
-        api.wait_ready()
-        return api
+        return _processes.enter_context(running_api(services, env))
 
     return start
 

@@ -245,7 +245,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])) or b"{}")
-        self._streamed = bool(body.get("stream"))
+        self._streamed = bool(body.get("stream")) or ":streamGenerateContent" in self.path
         request = _request(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
         step = self.provider.take(request)
         try:
@@ -354,7 +354,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _request(path: str, headers: dict[str, str], body: dict[str, Any]) -> Request:
     bearer = headers.get("authorization", "").removeprefix("Bearer ")
-    if ":generateContent" in path:
+    if ":generateContent" in path or ":streamGenerateContent" in path:
         dialect: Dialect = "gemini"
         model = re.search(r"models/([^:]+):", path)[1]  # type: ignore[index]
         declared = [d for t in body.get("tools", []) for d in t.get("functionDeclarations", [])]
@@ -466,7 +466,11 @@ def _anthropic(content: list[Any], why: str, request: Request, p: Provider) -> d
 
 
 def _events(message: dict[str, Any]) -> bytes:
-    """An Anthropic message as the events of a stream, on which its client insists for long ones."""
+    """An answer as the events of a stream, in the dialect that it is written in."""
+    if message.get("object") == "chat.completion":
+        return _chunks(message)
+    if "candidates" in message:
+        return f"data: {json.dumps(message)}\n\n".encode()
     usage = message["usage"]
     start = {**message, "content": [], "stop_reason": None}
     events: list[dict[str, Any]] = [{"type": "message_start", "message": start}]
@@ -486,6 +490,21 @@ def _events(message: dict[str, Any]) -> bytes:
     events.append({"type": "message_delta", "delta": why, "usage": usage})
     events.append({"type": "message_stop"})
     return "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events).encode()
+
+
+def _chunks(completion: dict[str, Any]) -> bytes:
+    """A chat completion in chunks: its message, why it ended, what it cost."""
+    (choice,) = completion["choices"]
+    calls = [{"index": n, **c} for n, c in enumerate(choice["message"].get("tool_calls") or [])]
+    delta = {**choice["message"], **({"tool_calls": calls} if calls else {})}
+    whole = {**completion, "object": "chat.completion.chunk", "usage": None}
+    chunks = [
+        {**whole, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+        {**whole, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]},
+        {**whole, "choices": [], "usage": completion["usage"]},
+    ]
+    told = [json.dumps(chunk) for chunk in chunks] + ["[DONE]"]
+    return "".join(f"data: {each}\n\n" for each in told).encode()
 
 
 def _gemini(parts: list[Any], request: Request, p: Provider) -> dict[str, Any]:

@@ -328,6 +328,19 @@ class Api:
         end(self.process.popen, signal.SIGTERM, 8.0)
 
 
+@contextlib.contextmanager
+def running_api(services: Services, env: Mapping[str, str] | None = None) -> Iterator[Api]:
+    """A gunicorn of one process with its own settings, answering; ended at exit."""
+    port = free_port()
+    settings = {"BRAINSTEM_PORT": str(port), "BRAINSTEM_API_PROCESSES": "1", **(env or {})}
+    config = str(ROOT / "deploy" / "gunicorn_conf.py")
+    arguments = ["-m", "gunicorn", "-c", config, "api.app:create_app()"]
+    api = Api(services.spawn("api", arguments, env=settings), f"http://127.0.0.1:{port}")
+    with contextlib.closing(api):
+        api.wait_ready()
+        yield api
+
+
 def free_port() -> int:
     """A TCP port that nobody listens on."""
     with socket.socket() as probe:

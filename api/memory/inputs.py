@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
+from storage import memory_policy
 from storage.clock import parse_text, to_millis, to_text
-from storage.errors import InvalidInput, TooLarge, Unsupported
+from storage.errors import InvalidInput, TooLarge
 from storage.settings import settings
 
 #: Characters of a name, a user id, or a member of a context.
@@ -57,11 +58,28 @@ Timestamp = Annotated[
 
 
 class ContentPart(TypedDict):
-    """A part of a message. `text` and `Text` parts are read, others are carried along."""
+    """A part of a message: an object of some `type`.
+
+    `text` and `Text` parts hold what was said in `text` and are read. Reasoning, FileData,
+    InlineData, ToolCall, ToolOutput, Action and parts of any other type are carried along, whatever
+    their members.
+    """
 
     __pydantic_config__ = _CARRIES  # type: ignore[misc]
     type: Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS)]
-    text: NotRequired[str | None]
+
+
+#: The types of the parts whose text is read.
+TEXT_TYPES = ("text", "Text")
+
+
+def _text_is_text(part: ContentPart) -> ContentPart:
+    if part["type"] in TEXT_TYPES and not isinstance(part.get("text"), str | None):
+        raise ValueError("the text of a text part is a string")
+    return part
+
+
+Part = Annotated[ContentPart, AfterValidator(_text_is_text)]
 
 
 class Message(TypedDict):
@@ -69,9 +87,7 @@ class Message(TypedDict):
 
     __pydantic_config__ = _CARRIES  # type: ignore[misc]
     role: Literal["system", "user", "assistant", "tool"]
-    content: (
-        str | Annotated[list[str | ContentPart], Field(json_schema_extra={"maxItems": MAX_PARTS})]
-    )
+    content: str | Annotated[list[str | Part], Field(json_schema_extra={"maxItems": MAX_PARTS})]
     name: NotRequired[Name | None]
     user: NotRequired[Name | None]
     timestamp: NotRequired[
@@ -100,9 +116,9 @@ def texts_of(message: Message) -> list[str]:
     if isinstance(content, str):
         return [content]
     return [
-        part if isinstance(part, str) else part.get("text") or ""
+        part if isinstance(part, str) else str(part.get("text") or "")
         for part in content
-        if isinstance(part, str) or part["type"] in ("text", "Text")
+        if isinstance(part, str) or part["type"] in TEXT_TYPES
     ]
 
 
@@ -128,18 +144,14 @@ def _messages(messages: list[Message]) -> list[Message]:
     return messages
 
 
-def _query(query: str) -> str:
+def check_query(query: str) -> str:
+    """`query` itself; raises `TooLarge` and, for a blank one, `InvalidInput`."""
     most = settings().max_query_chars
     if len(query) > most:
         raise TooLarge(f"A query has at most {most} characters.", field="query")
     if not query.strip():
         raise InvalidInput("The query is empty.", field="query")
     return query
-
-
-def _no_budget(budget: Any) -> None:
-    if budget is not None:
-        raise Unsupported("Recall budgets are not offered yet; leave `budget` out.")
 
 
 class FormationInput(BaseModel):
@@ -156,17 +168,23 @@ class FormationInput(BaseModel):
         return {"messages": [{"role": "user", "content": text}]}
 
 
+class RecallBudget(memory_policy.RecallBudget):
+    """Limits of one recall, in tokens of o200k_base; a space's own may be tighter and then count.
+
+    `max_tokens` bounds the whole packet in `content`, `context_tokens` all that planning reads.
+    """
+
+    # a limit that is misspelt would be none at all
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
 class RecallInput(BaseModel):
-    """A question in natural language."""
+    """A question in natural language. With a `budget` the answer is a JSON packet of memory."""
 
     model_config = _STRICT
-    query: Annotated[str, Field(min_length=1), AfterValidator(_query)]
+    query: Annotated[str, Field(min_length=1), AfterValidator(check_query)]
     context: InputContext | None = None
-    budget: Annotated[
-        Any,
-        AfterValidator(_no_budget),
-        Field(description="Not offered yet: anything but null is answered with 501."),
-    ] = None
+    budget: RecallBudget | None = None
 
     @staticmethod
     def from_text(text: str) -> dict[str, Any]:

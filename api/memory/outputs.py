@@ -90,14 +90,21 @@ class FormationStatus(BaseModel):
     maintenance_at: MaintenanceAt
 
 
+class SpaceHandle(BaseModel):
+    """A space by its id."""
+
+    id: str
+
+
 class MemoryDescriptor(BaseModel):
-    """What of the Memory Interface is served; no bundle is, until it is implemented."""
+    """What of the Memory Interface is served; a bundle is named when all of it is."""
 
     kip_memory: Literal["2.0"]
     bundles: list[Literal["memory_basic", "memory_experience", "memory_learning"]]
     default_budget: dict[str, int]
     tokenizer: str
     minimum_response_tokens: int
+    default_space: SpaceHandle | None = None
 
 
 class ServiceInfo(BaseModel):

@@ -16,11 +16,14 @@ from api.memory.runs import accept_run, follow, location
 from api.negotiation import MARKDOWN, answer, preferred
 from api.routes import Answer, Routes
 from api.waiting import PREFER, wait_for_end
-from storage.errors import IdempotencyConflict, Unsupported
+from storage.errors import IdempotencyConflict
 from storage.jobs import Job
+from storage.kip.meta.memory_interface import TOKENIZER
 from storage.principals import Principal
 
 routes = Routes("recall", tag="memory")
+
+_UNDER_BUDGET = ("content", "usage", "failed_reason")
 
 
 @routes.add(
@@ -37,8 +40,9 @@ routes = Routes("recall", tag="memory")
         ),
         202: Answer(RpcResponse[AgentOutput], "Not done yet: the receipt, and no content."),
     },
-    raises=(IdempotencyConflict, Unsupported, RunFailed),
+    raises=(IdempotencyConflict, RunFailed),
     admits=Admission.PUBLIC_READ,
+    across_labels=True,
 )
 def recall(caller: Principal, body: RecallInput) -> Response:
     """Runs as a durable job; the request waits for its end, then answers.
@@ -46,20 +50,35 @@ def recall(caller: Principal, body: RecallInput) -> Response:
     When the time is up first, 202 names the job (also in `Location`), which goes on. A run that
     failed is a 200 whose `failed_reason` is set and whose content is empty; in Markdown, which
     has no place for that, it is the error `run_failed`.
+
+    With a `budget`, or where the space's policy sets one, `content` is a JSON packet of memory that
+    keeps to it. A packet of the status `budget_insufficient`, or the text `null`, holds nothing
+    usable; `failed_reason` is then a fixed code.
     """
+    return outcome(wait_for_end(accept_recall(caller, body)))
+
+
+def accept_recall(caller: Principal, body: RecallInput, **more: Any) -> Job:
+    """The job of a question; `more` are further members of its record."""
     context = without_nulls(dict(body.context or {}))
     told: dict[str, Any] = {"context": context} if context else {}
+    if body.budget is not None:
+        told["budget"] = body.budget.model_dump(mode="json") | {"tokenizer": TOKENIZER}
+    told.update(more)
     key = idempotency({"query": body.query, **told})
     message = {"role": "user", "content": body.query}
-    job = accept_run(caller, "recall", messages=[message], extra=told, idempotency=key)
-    return outcome(wait_for_end(job))
+    return accept_run(caller, "recall", messages=[message], extra=told, idempotency=key)
 
 
 def outcome(job: Job) -> Response:
     """What a run has come to."""
     headers = {"Location": location(job)}
     if job.state == "succeeded":
-        result = {"content": "", "usage": ZERO_USAGE, **(job.result or {}), **follow(job)}
+        told = job.result or {}
+        if "memory_budget" in told:
+            # nothing beside the packet may carry memory past its budget
+            told = {name: told[name] for name in _UNDER_BUDGET if name in told}
+        result = {"content": "", "usage": ZERO_USAGE, **told, **follow(job)}
         return answer(result, text=result["content"], headers=headers)
     result = {"content": "", "usage": ZERO_USAGE, **follow(job)}
     if not job.terminal:

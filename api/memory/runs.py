@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -11,8 +10,7 @@ from jobs import dispatch, ledger, receipts
 from jobs.ledger import Idempotency
 from storage import conversations, spaces
 from storage.conversations import Collection
-from storage.database import Scope, Transaction, database
-from storage.errors import Conflict
+from storage.database import Scope, database
 from storage.jobs import Job
 from storage.principals import Principal
 from storage.settings import settings
@@ -36,7 +34,7 @@ def accept_run(
     scope = Scope(caller.space_id)
     with database().transaction(scope) as tx:
         if settings().auto_create_space:
-            _ensure_space(tx, scope, caller)
+            spaces.ensure(tx, scope, caller)
         number = conversations.next_id(tx, scope)
         accepted = ledger.accept(
             tx,
@@ -80,10 +78,3 @@ def follow(job: Job) -> dict[str, Any]:
 def location(job: Job) -> str:
     """The path of the job."""
     return f"/v1/{job.space_id}/jobs/{job.id}"
-
-
-def _ensure_space(tx: Transaction, scope: Scope, caller: Principal) -> None:
-    if spaces.find(tx, scope) is None:
-        # another request may make it in the same instant
-        with contextlib.suppress(Conflict):
-            spaces.create(tx, scope, owner=caller.subject)

@@ -13,6 +13,7 @@ from api.routes import Answer, Routes
 from storage import maintenance_runs, spaces, usage
 from storage.clock import to_millis
 from storage.database import Scope, Transaction, database
+from storage.kip.meta.memory_interface import descriptor
 from storage.principals import Principal
 
 routes = Routes("spaces", tag="spaces")
@@ -38,6 +39,7 @@ def space_info(tx: Transaction, scope: Scope) -> dict[str, Any]:
         "formation_usage": used["formation"],
         "recall_usage": used["recall"],
         "maintenance_usage": used["maintenance"],
+        "memory_interface": descriptor(scope),
         "wiki_docs": 0,
         "wiki_chunks": 0,
         "wiki_versions": 0,

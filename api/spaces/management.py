@@ -10,24 +10,31 @@ from typing import Annotated, Any, Literal
 from flask import Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from api import request_id
 from api.admission import Admission
+from api.errors import RunFailed
 from api.memory.inputs import MAX_NAME_CHARS, Name
-from api.memory.outputs import RpcResponse
+from api.memory.outputs import ZERO_USAGE, AgentOutput, RpcResponse, Usage
+from api.memory.runs import follow, location
 from api.negotiation import answer
 from api.routes import Answer, Routes
+from api.waiting import PREFER, wait_for_end
 from jobs import dispatch, ledger
-from storage import conversations, spaces
+from storage import byok, conversations, memory_policy, spaces
 from storage.clock import from_millis, now, to_millis
 from storage.credentials import space_tokens
 from storage.database import Scope, database
 from storage.errors import Conflict, InvalidInput, NotAuthorized, NotFound, Unsupported
+from storage.jobs import Job
+from storage.memory_policy import MAX_REPLAYED, MemoryPolicy
 from storage.principals import Principal
+from storage.settings import settings
 
 routes = Routes("management", tag="management")
 
 MAX_LABELS = 64
 _STRICT = ConfigDict(strict=True, extra="ignore")
-_LATER = ("wiki_digest", "wiki_audit_reads", "wiki_acl_defaults", "memory_policy")
+_LATER = ("wiki_digest", "wiki_audit_reads", "wiki_acl_defaults")
 
 TokenScope = Literal["read", "write", "*"]
 
@@ -85,6 +92,36 @@ class UpdateSpaceInput(BaseModel):
     name: Name | None = None
     description: Annotated[str | None, Field(max_length=10_000)] = None
     public: bool | None = None
+    memory_policy: MemoryPolicy | None = None
+
+
+class ShadowEvalInput(BaseModel):
+    """A candidate policy; `replay_sample` recent recalls are answered under it and the present."""
+
+    model_config = _STRICT
+    policy: MemoryPolicy
+    replay_sample: Annotated[int | None, Field(ge=1, le=MAX_REPLAYED)] = None
+
+
+class ShadowSample(BaseModel):
+    """One question and whose answer was better; the query is told while its record is there."""
+
+    query: str
+    winner: Literal["baseline", "candidate", "tie", "error"]
+
+
+class ShadowReport(BaseModel):
+    """How often either policy's answers were better. An error is a comparison that failed."""
+
+    compared_at: int
+    replayed: int
+    baseline_wins: int
+    candidate_wins: int
+    ties: int
+    judge_errors: int
+    candidate_policy: MemoryPolicy
+    usage: Usage
+    samples: list[ShadowSample] | None = None
 
 
 class FormationRestartInput(BaseModel):
@@ -169,7 +206,10 @@ def revoke_space_token(caller: Principal, body: RevokeSpaceTokenInput) -> Respon
     admits=Admission.MANAGEMENT,
 )
 def update_space(caller: Principal, body: UpdateSpaceInput) -> Response:
-    """Name, description, and whether anyone may read it; the wiki and the policy come later."""
+    """Name, description, whether anyone may read it, and its memory policy; the wiki comes later.
+
+    A policy takes the place of the one before as a whole: what it leaves out has the default.
+    """
     given: dict[str, Any] = body.model_extra or {}
     for name in _LATER:
         if given.get(name) is not None:
@@ -177,7 +217,69 @@ def update_space(caller: Principal, body: UpdateSpaceInput) -> Response:
     scope = Scope(caller.space_id)
     with database().transaction(scope) as tx:
         spaces.update(tx, scope, name=body.name, description=body.description, public=body.public)
+        if body.memory_policy is not None:
+            memory_policy.write(tx, scope, body.memory_policy)
     return answer(True)
+
+
+@routes.add(
+    "POST",
+    "/v1/<space_id>/management/shadow_eval",
+    summary="Compare a candidate policy with the present one",
+    body=ShadowEvalInput,
+    headers=(PREFER,),
+    answers={
+        200: Answer(RpcResponse[ShadowReport], "What a model said of the answers, blind."),
+        202: Answer(RpcResponse[AgentOutput], "Not done yet: the receipt, and no content."),
+    },
+    raises=(Unsupported, RunFailed),
+    admits=Admission.MANAGEMENT,
+)
+def shadow_eval(caller: Principal, body: ShadowEvalInput) -> Response:
+    """Replays recent recalls on snapshots that cannot write, and has the space's model judge.
+
+    It takes several model calls and changes neither memory nor the policy. 501 where no model is
+    configured.
+    """
+    scope = Scope(caller.space_id)
+    with database().transaction(scope) as tx:
+        present = memory_policy.read(tx, scope)
+        own = byok.find(tx, scope)
+        if (own is None or own.disabled) and not settings().model_name:
+            raise Unsupported("No model is configured that could judge; nothing was replayed.")
+        job = ledger.accept(
+            tx,
+            caller,
+            "shadow_eval",
+            {
+                "policy": body.policy.model_dump(mode="json", exclude_unset=True),
+                "replay_sample": body.replay_sample or present.shadow_replay_sample,
+            },
+            request_id=request_id.current(),
+        ).job
+    dispatch.announce([job])
+    return _shadow_outcome(wait_for_end(job))
+
+
+def _shadow_outcome(job: Job) -> Response:
+    headers = {"Location": location(job)}
+    if not job.terminal:
+        result = {"content": "", "usage": ZERO_USAGE, **follow(job)}
+        return answer(result, status=202, text="", headers=headers)
+    if job.state != "succeeded":
+        error = job.error or {"code": job.state, "message": f"The job was {job.state}."}
+        raise RunFailed(error["message"], data={"reason": error["code"], "job": job.id})
+    report = dict(job.result or {})
+    scope = Scope(job.space_id)
+    samples = []
+    with database().transaction(scope) as tx:
+        for sample in report.pop("samples", []):
+            record = conversations.get(tx, scope, sample["conversation"], "recall")
+            asked = [m for m in record.messages if m.get("role") == "user"] if record else []
+            if asked:
+                query = str(asked[-1]["content"])
+                samples.append({"query": query, "winner": sample["winner"]})
+    return answer({**report, "samples": samples}, headers=headers)
 
 
 @routes.add(

@@ -7,8 +7,10 @@ from typing import Any
 from flask import Response
 
 from api.memory.outputs import ServiceInfo
+from api.memory_interface.memory import INTENTS
 from api.negotiation import plain, preferred
 from api.routes import MEDIA_PLAIN, Answer, Routes
+from storage.kip.meta import memory_interface
 from storage.settings import settings
 from storage.version import VERSION
 
@@ -18,10 +20,9 @@ DESCRIPTION = (
     "A self-hosted brain server for agents: it takes in what was said as durable jobs, remembers "
     "it with its sources and times, and answers from it."
 )
-#: Of the Memory Interface nothing is served yet, and the descriptor says so: no bundles.
-TOKENIZER = "o200k_base@tiktoken-rs-0.12"
-MAX_OUTPUT_TOKENS = 4096
-MIN_RESPONSE_TOKENS = 256
+
+# what the descriptor says is what the intents' own register holds when it is asked
+memory_interface.served_by(lambda: INTENTS)
 
 
 @routes.add(
@@ -37,15 +38,6 @@ def info() -> Response:
         "version": VERSION,
         "sharding": settings().sharding,
         "description": DESCRIPTION,
-        "memory_interface": {
-            "kip_memory": "2.0",
-            "bundles": [],
-            "default_budget": {
-                "max_output_tokens": MAX_OUTPUT_TOKENS,
-                "deadline_ms": int(settings().wait_seconds * 1000),
-            },
-            "tokenizer": TOKENIZER,
-            "minimum_response_tokens": MIN_RESPONSE_TOKENS,
-        },
+        "memory_interface": memory_interface.descriptor(),
     }
     return plain(body, media=preferred())

@@ -58,6 +58,8 @@ OPTIONS: Mapping[str, str] = {
     "wal_compression": "on",
     "shared_preload_libraries": "pg_stat_statements",
     "log_line_prefix": "%m [%p] ",
+    # details and contexts of errors quote values, and logs outlive an erasure
+    "log_error_verbosity": "terse",
     "timezone": "UTC",
     "log_timezone": "UTC",
 }

@@ -14,6 +14,7 @@ from pipelines.formation.discourse import Discourse, Reader
 from pipelines.formation.english import read as read_english
 from pipelines.formation.masking import EXAMINED, readable
 from pipelines.formation.proposal import Background, Conversation, Proposal
+from pipelines.formation.purposes import fitted
 from pipelines.formation.script import Language, segments
 from pipelines.formation.summary import summary_of
 
@@ -30,6 +31,10 @@ class BuiltinEncoder:
 
         Messages longer than `masking.EXAMINED` characters are read up to there, with a warning.
         """
+        purpose = conversation.purpose
+        if purpose is not None and purpose.change == "misrecorded":
+            # what the original source says, whatever the report says about it
+            conversation = replace(conversation, messages=conversation.messages[:1])
         readings = tuple(
             replace(m, text=readable(m.text)) if m.role in ("user", "assistant") else m
             for m in conversation.messages
@@ -54,7 +59,7 @@ class BuiltinEncoder:
                 for finding in _READERS[language](part, index, memory):
                     memory.apply(finding)
         claims, retractions, commitments, constraints = memory.outcome()
-        return Proposal(
+        proposal = Proposal(
             claims=claims,
             retractions=retractions,
             commitments=commitments,
@@ -62,3 +67,4 @@ class BuiltinEncoder:
             summary=summary_of(masked),
             warnings=tuple(warnings),
         )
+        return proposal if purpose is None else fitted(proposal, purpose, background)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, get_args
 
-from pipelines.formation.proposal import Conversation, Utterance
+from pipelines.formation.proposal import Conversation, Purpose, Utterance
 from storage.canonical import digest
 from storage.clock import from_millis, parse_text, to_text
 from storage.conversations import Conversation as Record
+from storage.memory_scopes import UNSCOPED, MemoryScope
+from storage.source_digests import message_digest
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -22,6 +24,7 @@ CLASSES: dict[Role, str] = {
     "tool": "tool_result",
     "system": "message",
 }
+_ROLE_OF: dict[str, Role] = {evidence_class: role for role, evidence_class in CLASSES.items()}
 #: Roles whose speakers are people (an assistant is one, as far as claims go).
 SPEAKING: frozenset[Role] = frozenset({"user", "assistant"})
 
@@ -31,7 +34,9 @@ class Captured:
     """One message that says something.
 
     `payload` is the message as it was sent. `digest` tells whether it is the same message again:
-    it covers who spoke in which role, what was said, and when.
+    it covers who spoke in which role, what was said, when, and in which scope. `excluded_by` are
+    the digests under which an erasure may have excluded it. `evidence` is the evidence that it is
+    already, when it was not captured now.
     """
 
     utterance: Utterance
@@ -39,22 +44,49 @@ class Captured:
     evidence_class: str
     payload: dict[str, Any]
     digest: str
+    excluded_by: frozenset[str]
+    evidence: str | None = None
 
 
-def capture(record: Record) -> tuple[Captured, ...]:
+def capture(record: Record, scope: MemoryScope = UNSCOPED) -> tuple[Captured, ...]:
     """The messages of a formation that have a text, in the order in which they were sent.
 
     A message without a time has the input's, else that of the record (seed 003, FormationInput).
+    What is said in a scope is another record than the same words without it.
     """
     given = record.extra.get("timestamp")
     fallback = parse_text(given) if isinstance(given, str) else record.created_at
-    captured = (_capture(message, fallback) for message in record.messages)
+    captured = (_capture(message, fallback, scope) for message in record.messages)
     return tuple(found for found in captured if found is not None)
 
 
-def conversation_of(captured: Sequence[Captured], context: dict[str, Any]) -> Conversation:
+def recaptured(
+    evidence: str, evidence_class: str, payload: Any, content_digest: str | None, at: datetime
+) -> Captured | None:
+    """An evidence as the message that it holds; None for one that holds no text."""
+    message = payload if isinstance(payload, dict) else {"content": payload}
+    if "role" not in message:
+        message = {"role": _ROLE_OF.get(evidence_class, "user"), **message}
+    found = _capture({**message, "timestamp": None}, at, UNSCOPED)
+    if found is None:
+        return None
+    known = found.digest if content_digest is None else content_digest
+    excluded_by = found.excluded_by | {known}
+    return replace(
+        found,
+        evidence_class=evidence_class,
+        digest=known,
+        excluded_by=excluded_by,
+        evidence=evidence,
+    )
+
+
+def conversation_of(
+    captured: Sequence[Captured], context: Mapping[str, Any], purpose: Purpose | None = None
+) -> Conversation:
     """What an encoder reads: indexes into `messages` are those of `captured`."""
     return Conversation(
+        purpose=purpose,
         messages=tuple(c.utterance for c in captured),
         topic=context.get("topic"),
         counterparty=context.get("counterparty"),
@@ -80,7 +112,7 @@ def _part_text(part: Any) -> str | None:
     return None
 
 
-def _capture(message: dict[str, Any], fallback: datetime) -> Captured | None:
+def _capture(message: dict[str, Any], fallback: datetime, scope: MemoryScope) -> Captured | None:
     content = message.get("content")
     text = text_of(content)
     if not text.strip():
@@ -90,19 +122,21 @@ def _capture(message: dict[str, Any], fallback: datetime) -> Captured | None:
     millis = message.get("timestamp")
     at = from_millis(millis) if isinstance(millis, int) else fallback
     plain = isinstance(content, str) or all(_part_text(part) is not None for part in content or ())
+    said = {
+        "role": role,
+        "speaker": speaker,
+        "said": text if plain else content,
+        "at": to_text(at),
+    }
+    unscoped = digest(said)
+    known = digest({**said, "scope": scope.as_json()}) if scope.handles else unscoped
     return Captured(
         Utterance(role=role, speaker=speaker, text=text, at=at),
         role,
         CLASSES[role],
         message,
-        digest(
-            {
-                "role": role,
-                "speaker": speaker,
-                "said": text if plain else content,
-                "at": to_text(at),
-            }
-        ),
+        known,
+        frozenset({known, unscoped, message_digest(message)}),
     )
 
 

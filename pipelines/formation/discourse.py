@@ -201,7 +201,8 @@ class Discourse:
     def own_claims(self, speaker: str, message: int) -> list[HeldClaim]:
         """The active claims of the speaker's latest message with any, among their last three.
 
-        `message` counts among the three; a slip is put right soon or by name.
+        `message` counts among the three; a slip is put right soon or by name. Where there is none,
+        it is the claim that the conversation was handed over to correct.
         """
         recent = [
             i
@@ -217,7 +218,19 @@ class Discourse:
                 last, found = h.claim.message, [h]
             elif h.claim.message == last:
                 found.append(h)
-        return found
+        return found or self._to_correct(speaker)
+
+    def _to_correct(self, speaker: str) -> list[HeldClaim]:
+        purpose = self.conversation.purpose
+        if purpose is None or purpose.change != "correction" or purpose.target is None:
+            return []
+        return [
+            h
+            for h in self.claims
+            if h.known == purpose.target.id
+            and h.state == "active"
+            and same_name(h.claim.asserted_by, speaker)
+        ]
 
     def open_commitments(self, by: str | None) -> list[HeldCommitment]:
         """The pending commitments of a person (of anybody, for None), the latest first."""

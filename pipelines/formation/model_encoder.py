@@ -31,6 +31,7 @@ from pipelines.formation.findings import (
     ConstraintWithdrawn,
     Finding,
 )
+from pipelines.formation.gates import TurnRefused
 from pipelines.formation.grounding import (
     ADDITION,
     AUTHORITY,
@@ -68,8 +69,10 @@ from pipelines.formation.proposal import (
     Conversation,
     KnownClaim,
     Proposal,
+    Purpose,
     Usage,
 )
+from pipelines.formation.purposes import fitted
 from pipelines.formation.summary import summary_of
 from pipelines.ports.models import Charge, Checkpoint, LanguageModel, Question, Tool, total
 from storage.clock import to_text
@@ -251,7 +254,10 @@ class ModelEncoder:
         self.id = f"model-{prompts.VERSION}"
 
     def encode(self, conversation: Conversation, background: Background) -> Proposal:
-        """Asks the model once per window of messages; raises what `LanguageModel.ask` raises."""
+        """Asks the model once per window of messages; raises what `LanguageModel.ask` raises.
+
+        Raises `TurnRefused` for an answer that is not of the history that its purpose names.
+        """
         masked = replace(
             conversation,
             messages=tuple(
@@ -267,7 +273,7 @@ class ModelEncoder:
             looked_up: list[KnownClaim] = []
             completion = self._model.ask(
                 Question(
-                    instructions=prompts.INSTRUCTIONS,
+                    instructions=prompts.instructions(masked.purpose),
                     prompt=host.material(lines),
                     answer=Answer,
                     tools=self._tools(looked_up),
@@ -276,9 +282,11 @@ class ModelEncoder:
                 charge=self._charge,
             )
             usage.append(completion.usage)
+            _hold_to(masked.purpose, completion.answer)
             host.learn(looked_up)
-            host.take(completion.answer, {line.message for line in lines if not line.earlier})
-        return replace(host.proposal(), usage=total(*usage), model=self._model.config.name)
+            host.take(completion.answer, _citable(masked.purpose, lines))
+        proposal = _for_purpose(host.proposal(), masked.purpose, background)
+        return replace(proposal, usage=total(*usage), model=self._model.config.name)
 
     def _window(self) -> int:
         tokens = self._model.config.context_window
@@ -326,6 +334,28 @@ class ModelEncoder:
             Tool("search_memory", "Finds passages in memory by their words.", SearchMemory, search),
             Tool("read_claims", "Reads what memory holds about a person.", ReadClaims, read),
         )
+
+
+def _hold_to(purpose: Purpose | None, answer: Answer) -> None:
+    """Refuse what another kind of revision would write, rather than guess what was meant."""
+    if purpose is None or purpose.change not in ("world_change", "unspecified", "misrecorded"):
+        return
+    if answer.retractions or any(claim.change == "correction" for claim in answer.claims):
+        raise TurnRefused(f"A turn of kind {purpose.change} supersedes and retracts nothing.")
+
+
+def _citable(purpose: Purpose | None, lines: Sequence[Line]) -> set[int]:
+    """The messages that items may be taken from; a repair takes them from the source alone."""
+    shown = {line.message for line in lines if not line.earlier}
+    return shown & {0} if purpose is not None and purpose.change == "misrecorded" else shown
+
+
+def _for_purpose(proposal: Proposal, purpose: Purpose | None, background: Background) -> Proposal:
+    if purpose is None:
+        return proposal
+    if purpose.change == "world_change" and len(proposal.claims) > 1:
+        raise TurnRefused("A change of the world is written as one claim.")
+    return fitted(proposal, purpose, background)
 
 
 def _windows(conversation: Conversation, size: int) -> Iterator[list[Line]]:

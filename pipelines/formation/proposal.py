@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 Stance = Literal["support", "reject"]
 Change = Literal["correction", "world_change"]
+ChangeKind = Literal["correction", "world_change", "misrecorded", "unspecified"]
 CommitmentStatus = Literal["pending", "fulfilled", "cancelled", "expired", "blocked"]
 
 
@@ -36,6 +37,21 @@ class Utterance:
 
 
 @dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a caller of the Memory Interface wants made of a source.
+
+    `change` says which history a revision writes; None for a plain observation. `target` is the
+    claim that it is about, where it names one. Of a `misrecorded` one, message 0 is the source that
+    `target` was taken from, and the others report the mistake. `scope` has the handles in which
+    memory is formed; they select nothing and are no words of the conversation.
+    """
+
+    change: ChangeKind | None = None
+    target: KnownClaim | None = None
+    scope: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Conversation:
     """The messages of one formation, oldest first as sent."""
 
@@ -43,6 +59,7 @@ class Conversation:
     topic: str | None = None
     counterparty: str | None = None
     agent: str | None = None
+    purpose: Purpose | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from pipelines.formation.capture import SPEAKING, Captured
 from pipelines.formation.moments import interval
 from pipelines.formation.proposal import (
+    ChangeKind,
     Claim,
     ClaimRef,
     Commitment,
@@ -26,6 +27,7 @@ from pipelines.formation.proposal import (
     Retraction,
 )
 from pipelines.formation.reading import Reading
+from pipelines.formation.reviews import schema_review
 from pipelines.formation.vocabulary import Refused, Vocabulary
 from storage.canonical import digest
 from storage.clock import to_text
@@ -45,27 +47,20 @@ from storage.graph.changes import (
     Value,
 )
 from storage.graph.keys import concept_key, folded, person_key
-from storage.graph.validity import UNSTATED
-from storage.search.documents import DocumentKind
+from storage.graph.validity import UNSTATED, Bound, ValidTime
+from storage.graph.wording import Wording
 
 #: Characters of a name that a concept keeps.
 _NAME = 500
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentDraft:
-    """A search document of an element that the commit will name."""
-
-    ref: Ref
-    kind: DocumentKind
-    text: str
-    embed_text: str
-    at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class Source:
-    """Where a formation comes from: its record, its encoder, and when the run began and ended."""
+    """Where a formation comes from: its record, its encoder, and when the run began and ended.
+
+    `change` is the kind of revision that it writes. With `bare`, a conversation in which nothing
+    was found leaves its messages alone.
+    """
 
     conversation: int
     topic: str | None
@@ -73,28 +68,46 @@ class Source:
     model: str | None
     started_at: datetime
     ended_at: datetime
+    change: ChangeKind | None = None
+    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
     """A change set and what to do once it is committed.
 
-    `evidence` and `formed` are what decides the disposition; `documents` are indexed when their
-    element was created or changed; `withdrawn` leave the index when they were changed.
+    `evidence` and `formed` are what decides the disposition.
     """
 
     changes: ChangeSet
     evidence: tuple[Ref, ...]
     formed: tuple[Ref, ...]
     event: Ref | None
-    documents: tuple[DocumentDraft, ...]
-    withdrawn: tuple[Ref, ...]
     warnings: tuple[str, ...]
 
 
 def evidence_only(captured: Sequence[Captured]) -> Written:
     """Store the messages and interpret nothing."""
     return _Writer(captured, None, None).written(None)
+
+
+def reference(captured: Captured, about: Mapping[str, Any]) -> Written:
+    """Record that an existing evidence was handed over for something, without its words again.
+
+    `about` is what it was handed over for; the same for the same is one record.
+    """
+    assert captured.evidence is not None
+    change = CreateEvidence(
+        _fresh(0),
+        captured.evidence_class,
+        None,
+        content_ref=captured.evidence,
+        content_digest=digest({"evidence": captured.evidence, "about": dict(about)}),
+        observed_at=captured.utterance.at,
+        links=(Link("source", captured.evidence),),
+        once=True,
+    )
+    return Written(ChangeSet((change,)), (_fresh(0),), (), None, ())
 
 
 def write(
@@ -113,8 +126,9 @@ class _Writer:
     concepts: dict[tuple[str, str], Ref] = field(default_factory=dict)
     products: dict[int, list[Ref]] = field(default_factory=lambda: defaultdict(list))
     ended: dict[Ref, Transition] = field(default_factory=dict)
-    documents: list[DocumentDraft] = field(default_factory=list)
+    wording: dict[Ref, Wording] = field(default_factory=dict)
     withdrawn: list[Ref] = field(default_factory=list)
+    revised: list[tuple[Ref, Ref, int]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
     def written(self, proposal: Proposal | None) -> Written:
@@ -130,27 +144,42 @@ class _Writer:
                 self._attempt("commitment", self._commitment, commitment)
             for constraint in proposal.constraints:
                 self._attempt("constraint", self._constraint, constraint)
-            event = self._event(proposal)
-            self._provenance(self.source, event)
+            self._extraction(self.source)
+            if self._tells(self.source):
+                event = self._event(proposal)
+                self._provenance(self.source, event)
             self.changes += self.ended.values()
             drafts += vocabulary.drafts
+            drafts += [
+                schema_review(symbol, f"?r{index}", self.source.ended_at)
+                for index, symbol in enumerate(vocabulary.drafts)
+            ]
             self.warnings += proposal.warnings
         formed = [ref for refs in self.products.values() for ref in refs]
         return Written(
-            ChangeSet((*drafts, *self.changes)),
-            tuple(_evidence(index) for index in range(len(self.captured))),
+            ChangeSet((*drafts, *self.changes), self.wording),
+            tuple(_fresh(i) for i, c in enumerate(self.captured) if c.evidence is None),
             (*dict.fromkeys([*formed, *self.ended, *self.withdrawn]),),
             event,
-            tuple(self.documents),
-            (*self.ended, *self.withdrawn),
             tuple(self.warnings),
         )
+
+    @property
+    def _revision(self) -> ChangeKind | None:
+        return None if self.source is None else self.source.change
+
+    def _tells(self, source: Source) -> bool:
+        """Whether the conversation itself is worth an event: a repair tells of none."""
+        found = self.products or self.ended or self.withdrawn
+        return source.change != "misrecorded" and (bool(found) or not source.bare)
 
     # --- messages and people ------------------------------------------------------------------
 
     def _capture(self) -> None:
         previous = ""
         for index, message in enumerate(self.captured):
+            if message.evidence is not None:
+                continue
             spoken = message.utterance
             turn = f"{spoken.speaker}: {spoken.text}"
             links: tuple[Link, ...] = ()
@@ -158,7 +187,7 @@ class _Writer:
                 links = (Link("source", self._person(spoken.speaker)),)
             self.changes.append(
                 CreateEvidence(
-                    _evidence(index),
+                    _fresh(index),
                     message.evidence_class,
                     message.payload,
                     content_digest=message.digest,
@@ -169,9 +198,7 @@ class _Writer:
                 )
             )
             embedded = f"{previous}\n{turn}" if previous else turn
-            self.documents.append(
-                DocumentDraft(_evidence(index), "evidence", turn, embedded, spoken.at)
-            )
+            self.wording[_fresh(index)] = Wording(turn, embedded, spoken.at)
             previous = turn
 
     def _person(self, name: str) -> Ref:
@@ -218,6 +245,9 @@ class _Writer:
         if valid is None:
             self.warnings.append(f"claim {index} has no usable time; it is kept without one")
             valid = UNSTATED
+        if self._revision == "world_change" and valid.start is None:
+            # some time before it was told; the instant of the change is not made up
+            valid = ValidTime(Bound(latest=said_at), valid.until)
         handle, proposition = f"?a{index}", f"?p{index}"
         self.changes.append(
             EnsureProposition(
@@ -241,15 +271,14 @@ class _Writer:
                 asserted_at=said_at,
                 valid=valid,
                 interval_of=corrected[0] if corrected and valid == UNSTATED else None,
-                citations=(Citation(_evidence(claim.message)),),
+                citations=(Citation(self._evidence(claim.message)),),
                 once=True,
             )
         )
         if corrected is not None:
             self._replace(*corrected, handle, claim)
         self.products[claim.message].append(handle)
-        text = _sentence(claim)
-        self.documents.append(DocumentDraft(handle, "claim", text, text, said_at))
+        self.wording[handle] = Wording(_sentence(claim), at=said_at)
 
     def _corrected(
         self, claim: Claim, made: Mapping[int, Claim]
@@ -279,6 +308,8 @@ class _Writer:
         )
         if same_slot:
             self.ended[old] = Transition(old, "superseded", by=new)
+            if self._revision == "correction" and self.source is not None:
+                self.revised.append((old, new, claim.message))
         else:
             self.ended[old] = Transition(old, "retracted")
 
@@ -343,7 +374,7 @@ class _Writer:
         assert self.reading is not None
         message = self._message(commitment.message)
         known = {c.id for c in self.reading.background.commitments}
-        if message.digest in self.reading.known or commitment.revises not in known:
+        if message.digest in self.reading.interpreted or commitment.revises not in known:
             return
         assert commitment.revises is not None
         self.changes.append(UpdateConcept(commitment.revises, attributes=changed))
@@ -354,7 +385,7 @@ class _Writer:
         text = f"{commitment.by}: {commitment.summary}"
         if commitment.due is not None:
             text += f" ({to_text(commitment.due)[:10]})"
-        self.documents.append(DocumentDraft(ref, "commitment", text, text, at))
+        self.wording[ref] = Wording(text, at=at)
 
     def _constraint(self, constraint: Constraint) -> None:
         assert self.reading is not None
@@ -381,8 +412,9 @@ class _Writer:
             )
         )
         self.products[constraint.message].append(handle)
-        text = f"{constraint.by}: {constraint.text}"
-        self.documents.append(DocumentDraft(handle, "constraint", text, text, message.utterance.at))
+        self.wording[handle] = Wording(
+            f"{constraint.by}: {constraint.text}", at=message.utterance.at
+        )
 
     def _key(
         self, what: Literal["commitment", "constraint"], message: Captured, *words: str
@@ -417,7 +449,7 @@ class _Writer:
                 ),
             )
         )
-        self.documents.append(DocumentDraft("?event", "event", summary, summary, min(times)))
+        self.wording["?event"] = Wording(summary, at=min(times))
         return "?event"
 
     def _plain_summary(self) -> str:
@@ -425,19 +457,18 @@ class _Writer:
         return f"{len(self.captured)} messages of {', '.join(names)}."[:_NAME]
 
     def _provenance(self, source: Source, event: Ref) -> None:
-        """Record which message made what, so that it can be shown, and forgotten with it."""
-        parameters = digest({"encoder": source.encoder, "model": source.model})
-        for index, outputs in sorted(self.products.items()):
+        """Record which claim a message put in the place of which, and what told of it all."""
+        for number, (old, new, index) in enumerate(self.revised):
             self.changes.append(
                 CreateActivity(
-                    f"?x{index}",
-                    "extraction",
+                    f"?b{number}",
+                    "belief_revision",
                     "completed",
                     source.started_at,
                     source.ended_at,
-                    inputs=(_evidence(index),),
-                    outputs=tuple(dict.fromkeys(outputs)),
-                    parameters_digest=parameters,
+                    inputs=(self._evidence(index),),
+                    outputs=(new, old),
+                    parameters_digest=_parameters(source),
                     only_with_effect=True,
                 )
             )
@@ -448,12 +479,33 @@ class _Writer:
                 "completed",
                 source.started_at,
                 source.ended_at,
-                inputs=tuple(_evidence(index) for index in range(len(self.captured))),
+                inputs=tuple(self._evidence(index) for index in range(len(self.captured))),
                 outputs=(event,),
-                parameters_digest=parameters,
+                parameters_digest=_parameters(source),
                 only_with_effect=True,
             )
         )
+
+    def _extraction(self, source: Source) -> None:
+        """Record which message made what, so that it can be shown, and forgotten with it."""
+        for index, outputs in sorted(self.products.items()):
+            self.changes.append(
+                CreateActivity(
+                    f"?x{index}",
+                    "extraction",
+                    "completed",
+                    source.started_at,
+                    source.ended_at,
+                    inputs=(self._evidence(index),),
+                    outputs=tuple(dict.fromkeys(outputs)),
+                    parameters_digest=_parameters(source),
+                    only_with_effect=True,
+                )
+            )
+
+    def _evidence(self, index: int) -> Ref:
+        """The evidence that a message has become, or has been all along."""
+        return self.captured[index].evidence or _fresh(index)
 
     def _message(self, index: int) -> Captured:
         if not 0 <= index < len(self.captured):
@@ -461,8 +513,12 @@ class _Writer:
         return self.captured[index]
 
 
-def _evidence(index: int) -> Ref:
+def _fresh(index: int) -> Ref:
     return f"?e{index}"
+
+
+def _parameters(source: Source) -> str:
+    return digest({"encoder": source.encoder, "model": source.model})
 
 
 def _require_words(*texts: str) -> None:

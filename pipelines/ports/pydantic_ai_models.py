@@ -21,16 +21,17 @@ import contextlib
 import logging
 import os
 import re
+import socket
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Coroutine, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import httpx2
 from pydantic import ValidationError
-from pydantic_ai import Agent, ToolOutput, exceptions
+from pydantic_ai import Agent, RunContext, ToolOutput, exceptions
 from pydantic_ai import Tool as AgentTool
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
@@ -47,6 +48,7 @@ from pipelines.ports.models import (
     Question,
     Tool,
 )
+from storage.addresses import is_public
 from storage.database import in_transaction
 from storage.errors import (
     Fatal,
@@ -74,6 +76,9 @@ _SECOND_TRIES = 1
 _LOGGED = 500
 #: asks to slow down
 _RATE_LIMITED = 429
+#: statuses whose text tells of keys, quotas and names; others' may quote what was asked, and logs
+#: hold no content
+_ABOUT_ACCESS = frozenset({401, 402, 403, 404, _RATE_LIMITED})
 #: others below 500 that may pass too
 _PASSING = frozenset({408, 409, 425})
 #: the key that the SDKs are given; `_Wire` sends the real one
@@ -140,6 +145,7 @@ class PydanticAIModel:
                 usage=spent,
                 usage_limits=UsageLimits(request_limit=question.max_requests),
                 infer_name=False,
+                event_stream_handler=_read_through if self._config.stream else None,
             )
         return result.output
 
@@ -180,6 +186,8 @@ class PydanticAIModel:
         problem: Exception | None = None
         status = getattr(error, "status_code", None)
         match error:
+            case _ if _not_public(error):
+                problem = ModelRejected()
             case exceptions.ModelHTTPError():
                 passing = error.status_code >= 500 or error.status_code in _PASSING
                 wait = error.retry_after
@@ -212,9 +220,18 @@ class PydanticAIModel:
                 self._config.name,
                 status,
                 type(error).__name__,
-                redacted(str(error), self._config.api_key),
+                redacted(str(error), self._config.api_key) if status in _ABOUT_ACCESS else "-",
             )
         return problem
+
+
+def _not_public(error: BaseException | None) -> bool:
+    """Whether the call was ended by `_pin`, however the SDK has wrapped that."""
+    while error is not None:
+        if isinstance(error, _NotPublic):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _redirect(error: exceptions.ModelAPIError) -> bool:
@@ -230,6 +247,12 @@ def redacted(text: str, key: str) -> str:
     text = _KEYLIKE.sub("[key]", text)
     text = "".join(c if c.isprintable() else " " for c in text)
     return text if len(text) <= _LOGGED else text[:_LOGGED] + "…"
+
+
+async def _read_through(context: RunContext[Any], pieces: AsyncIterable[Any]) -> None:
+    """Take an answer in pieces to its end; the library puts them together."""
+    async for _ in pieces:
+        pass
 
 
 def _usage(spent: RunUsage) -> Usage:
@@ -326,6 +349,7 @@ class _Clients:
             config.key_digest,
             config.model,
             str(config.bearer_auth),
+            str(config.guarded),
         )
         closable: list[_Client] = []
         with self._lock:
@@ -432,12 +456,15 @@ class _Wire(httpx2.AsyncClient):
             "user-agent": "brainstem",
             "accept-encoding": "identity",
         }
+        self._guarded = config.guarded
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         for name in list(request.headers):
             if not _SENT.fullmatch(name.lower()):
                 del request.headers[name]
         request.headers.update(self._headers_of_ours)
+        if self._guarded:
+            await _pin(request)
         streamed = options.pop("stream", False)
         response = await super().send(request, stream=True, **options)
         try:
@@ -451,6 +478,24 @@ class _Wire(httpx2.AsyncClient):
             await response.aclose()
             raise
         return response
+
+
+class _NotPublic(Exception):
+    """The service of a guarded configuration is not on the public internet."""
+
+
+async def _pin(request: httpx2.Request) -> None:
+    """Point a request at a public address of its host, which stays the name that TLS checks.
+
+    The name is resolved once, here, so that it cannot mean something else when it is connected to.
+    """
+    host, port = request.url.host, request.url.port or 443
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = [str(each[4][0]) for each in found]
+    if request.url.scheme != "https" or not all(map(is_public, addresses)):
+        raise _NotPublic
+    request.extensions = {**request.extensions, "sni_hostname": host}
+    request.url = request.url.copy_with(host=addresses[0])
 
 
 def _model(config: ModelConfig, http: httpx2.AsyncClient) -> Model:

@@ -97,7 +97,7 @@ def commitment_statements(
     if asked.commitments:
         named = [c for c in commitments if _concerns(asked, c)]
         chosen = named or chosen
-        if not topic and asked.counterparty is None:
+        if not topic and not asked.counterparty:
             chosen = list(commitments)
     return [
         Statement(phrases.commitment(c, asked.language), c.evidence, (c.id,))
@@ -167,7 +167,7 @@ def _holds_whole(asked: Asked, name: str) -> bool:
     if not words:
         return False
     named = words <= set(asked.terms)
-    return named or (asked.counterparty is not None and words == set(terms(asked.counterparty)))
+    return named or any(words == set(terms(own)) for own in asked.counterparty)
 
 
 def _own(view: ClaimView) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,6 +19,8 @@ from storage.search.fusion import DEPTH, Weights, fuse
 from storage.search.index import Collection
 from storage.search.vectors import Coverage
 
+#: Messages of each lane that are looked at where some may not be told of.
+SCOPED_DEPTH = 300
 #: Sources that an answer lists.
 SOURCES = 20
 #: The share of a question's words, weighed by rarity, that one message must hold to be on topic.
@@ -82,20 +84,28 @@ def gather(
     weights: Weights,
     collection: Collection | None,
     cited: Sequence[Hit],
+    *,
+    admits: Callable[[Set[str]], Set[str]] | None = None,
 ) -> Evidence:
     """Run the lanes over messages in the caller's snapshot and fuse them.
 
     `collection` is the state of the messages' index; None when the space has no message. `cited`
-    are the messages that answering claims cite, a lane of its own.
+    are the messages that answering claims cite, a lane of its own. `admits` says which messages may
+    be told of; the lanes then look deeper, for what others stand before them.
     """
     words = query.asked.terms
-    lexical = bm25.search(tx, scope, "evidence", words, DEPTH)
+    depth = DEPTH if admits is None else SCOPED_DEPTH
+    lexical = bm25.search(tx, scope, "evidence", words, depth)
     near: list[Hit] = []
     covered: Coverage | Literal["absent"] = "absent"
     if query.embedder is not None:
         covered = vectors.coverage(tx, scope, "evidence", query.embedder)
         if covered.indexed and query.vector is not None:
-            near = vectors.search(tx, scope, "evidence", query.embedder, query.vector, DEPTH)
+            near = vectors.search(tx, scope, "evidence", query.embedder, query.vector, depth)
+    if admits is not None:
+        seen = admits({hit.element_id for hit in (*lexical, *near)})
+        lexical = [hit for hit in lexical if hit.element_id in seen]
+        near = [hit for hit in near if hit.element_id in seen]
     hits = fuse(lexical, near, weights, SOURCES, cited=cited)
     rarity = bm25.rarities(tx, scope, "evidence", [w for w in words if w not in ASKING])
     cosines = {hit.document_id: hit.score for hit in near}

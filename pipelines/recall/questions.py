@@ -183,7 +183,7 @@ class Asked:
     kinds: frozenset[str]
     topic: frozenset[str]
     specific: frozenset[str]
-    counterparty: str | None
+    counterparty: tuple[str, ...]
 
     def names(self, name: str) -> bool:
         """Whether the question names `name`: one of its words, or the counterparty by "my"."""
@@ -193,15 +193,18 @@ class Asked:
         return bool(set(own).intersection(self.terms)) or self._is_counterparty(name)
 
     def _is_counterparty(self, name: str) -> bool:
-        return self.counterparty is not None and terms(name) == terms(self.counterparty)
+        return any(terms(name) == terms(own) for own in self.counterparty)
 
 
 #: Characters and distinct words of a question that are looked at.
 _READ, _TERMS = 2000, 48
 
 
-def read(query: str, counterparty: str | None = None) -> Asked:
-    """Read `query`; `counterparty` is who asks, and counts only where the question says "I"."""
+def read(query: str, counterparty: tuple[str, ...] = ()) -> Asked:
+    """Read `query`; `counterparty` is who asks, by every name that they go by here.
+
+    It counts only where the question says "I".
+    """
     text = " ".join(query.split()).replace("’", "'")[:_READ]
     predicates = {name for name, patterns in _LEXICON.items() if _matches(text, patterns)}
     for english, chinese, fallback in _FALLBACK:
@@ -210,7 +213,8 @@ def read(query: str, counterparty: str | None = None) -> Asked:
     about = _matches(text, _ABOUT)
     if about:
         predicates.discard("knows")
-    who = counterparty if counterparty and _matches(text, _FIRST_PERSON) else None
+    who = counterparty if _matches(text, _FIRST_PERSON) else ()
+    asking = tuple(dict.fromkeys(term for name in who for term in terms(name)))
     # a query may be a whole page; its first words say what is asked, and each costs a look-up
     own = tuple(dict.fromkeys(terms(text)))[:_TERMS]
     kept_under = [term for name in sorted(predicates) for term in terms(name.replace("_", " "))]
@@ -218,14 +222,14 @@ def read(query: str, counterparty: str | None = None) -> Asked:
         query=text,
         language="zh" if _HAN.search(text) and not _mostly_latin(text) else "en",
         terms=own,
-        claim_terms=(*own, *(terms(who) if who else ()), *kept_under),
+        claim_terms=(*own, *asking, *kept_under),
         predicates=frozenset(predicates),
         commitments=_matches(text, _COMMITMENT),
         constraints=_matches(text, _CONSTRAINT),
         past=_matches(text, _PAST),
         about=about and not predicates,
         kinds=_kinds(text),
-        specific=frozenset((*own, *(terms(who) if who else ()))).difference(kept_under),
+        specific=frozenset((*own, *asking)).difference(kept_under),
         topic=frozenset(terms(_without(text, _COMMITMENT, _CONSTRAINT, _PAST))) - ASKING,
         counterparty=who,
     )

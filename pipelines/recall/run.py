@@ -11,6 +11,7 @@ was.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,7 +21,7 @@ from pipelines.formation.proposal import Usage as ModelUsage
 from pipelines.ports import models
 from pipelines.ports.embedder import Embedder, process_embedder
 from pipelines.ports.models import LanguageModel
-from pipelines.recall import phrases, questions
+from pipelines.recall import budgeted, material, phrases, questions
 from pipelines.recall.answers import (
     Statement,
     claim_statements,
@@ -29,17 +30,23 @@ from pipelines.recall.answers import (
     quotations,
     relevant_claims,
 )
+from pipelines.recall.budgeted import Limits, Planner
 from pipelines.recall.evidence import Evidence, Query, gather, sources, speaker_and_words
+from pipelines.recall.material import Material
 from pipelines.recall.questions import Asked
 from pipelines.recall.synthesis import BelievedClaim, Passage, Synthesis, synthesise
-from pipelines.work import Effect, Result, Usage, Work
-from storage import conversations, spaces
+from pipelines.work import Effect, Result, Work
+from storage import conversations, memory_metrics, memory_policy, spaces
+from storage.citations import cite
 from storage.clock import from_millis, now, to_text
 from storage.database import Scope, Transaction
 from storage.errors import ModelMisbehaved, ModelRejected, ModelUnavailable, NotFound
 from storage.graph import claims as graph
 from storage.graph.belief import Question
 from storage.graph.claims import ClaimView, CommitmentView, ConstraintView
+from storage.graph.keys import person_key
+from storage.graph.state import load
+from storage.memory_policy import MemoryPolicy, RecallBudget
 from storage.search import bm25, index, vectors
 from storage.search.bm25 import Hit
 from storage.search.documents import DocumentKind
@@ -65,10 +72,13 @@ class _Task:
 
     conversation: int
     query: str
-    counterparty: str | None
+    counterparty: tuple[str, ...]
     weights: Weights
-    settings: Mapping[str, Any]
     embedded: bool
+    context: Mapping[str, Any]
+    limits: Limits | None
+    rounds: int
+    structured: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +103,35 @@ class _Known:
     evidence: tuple[str, ...]
 
 
-def run(work: Work, embedder: Embedder | None = None, model: LanguageModel | None = None) -> Effect:
+def run(
+    work: Work,
+    embedder: Embedder | None = None,
+    model: LanguageModel | None = None,
+    policy: MemoryPolicy | None = None,
+) -> Effect:
     """Answer the question of a recall record.
 
-    `embedder` and `model` stand in for those that settings and space name. The result is an
-    `AgentOutput` (seed 003 section 7) with `found`, `answer` (its sentences with what they rest
+    `embedder`, `model` and `policy` stand in for those that settings and space name. The result is
+    an `AgentOutput` (seed 003 section 7) with `found`, `answer` (its sentences with what they rest
     on), `claims`, `commitments`, `constraints`, `sources` (ranked; `[n]` in `content` counts in
-    them from 1), `coverage` and `warnings`. Raises `NotFound` when the record is gone.
+    them from 1), `coverage` and `warnings`; where the record asks for it, `memories` and
+    `uncertainty` too. Under a budget, of the space or of the question, it is a packet instead
+    (`budgeted`). Raises `NotFound` when the record is gone.
     """
+    begun = time.monotonic()
     chosen = embedder or process_embedder()
     with work.read() as tx:
-        task = _task(tx, work, chosen)
+        task = _task(tx, work, chosen, policy)
     work.checkpoint()
     asked = questions.read(task.query, task.counterparty)
     query, warnings = _query(asked, chosen, task.embedded)
+    if task.limits is not None:
+        planner = budgeted.planner(work, model)
+        with work.read() as tx:
+            found = _search(tx, work.scope, query, task.weights)
+            read = _material(tx, work, task, asked, found, warnings, planner)
+        work.checkpoint()
+        return _packet(work, task, task.limits, planner, read, begun)
     with work.read() as tx:
         found = _search(tx, work.scope, query, task.weights)
     work.checkpoint()
@@ -114,22 +139,97 @@ def run(work: Work, embedder: Embedder | None = None, model: LanguageModel | Non
     listed = sources(found.evidence.hits, _cited(statements, found), found.evidence.rarity)
     told, synthesis, faults = _synthesise(work, task, found, statements, listed, model)
     output = _output(asked, found, told, listed, synthesis, [*warnings, *faults])
+    if task.structured:
+        output.update(_citations(work, found, told))
+    return _effect(work, task, output, {key: output[key] for key in output if key != "usage"})
 
+
+def _effect(work: Work, task: _Task, output: dict[str, Any], artifact: Mapping[str, Any]) -> Effect:
     def apply(tx: Transaction) -> Result:
         conversations.settle(
             tx,
             work.scope,
             task.conversation,
             add_messages=[{"role": "assistant", "content": output["content"]}],
-            artifacts=[{key: output[key] for key in output if key != "usage"}],
+            artifacts=[artifact],
             usage=output["usage"],
+            # what was read in part is an answer, and says so itself
+            failed_reason=None if output["found"] else output.get("failed_reason"),
         )
+        if output.get("uncertainty") is not None:
+            memory_metrics.report_uncertainty(tx, work.scope, output["uncertainty"])
         return Result(output)
 
     return Effect(apply)
 
 
-def _task(tx: Transaction, work: Work, embedder: Embedder | None) -> _Task:
+def _material(
+    tx: Transaction,
+    work: Work,
+    task: _Task,
+    asked: Asked,
+    found: _Found,
+    warnings: Sequence[str],
+    planner: Planner,
+) -> Material:
+    return material.read(
+        tx,
+        work.scope,
+        asked,
+        caller=work.principal,
+        claims=found.claims,
+        evidence=found.evidence,
+        counterparty=task.context.get("counterparty"),
+        warnings=warnings,
+        primed=planner.model is not None,
+    )
+
+
+def _packet(
+    work: Work,
+    task: _Task,
+    limits: Limits,
+    planner: Planner,
+    read: Material,
+    begun: float,
+) -> Effect:
+    """The answer under a budget: the packet, its receipt, and nothing else that was found."""
+    packet = budgeted.deliver(
+        work, limits, planner, read, task.query, task.context, rounds=task.rounds, begun=begun
+    )
+    receipt: dict[str, Any] = {"memory_budget": limits.receipt(packet.tokens)}
+    if packet.failure is not None:
+        receipt["failed_reason"] = packet.failure
+    output = {
+        "content": packet.content,
+        "usage": _told_usage(packet.usage),
+        "found": packet.found,
+        **receipt,
+    }
+    # which elements were shown is kept with the record, so that it goes when one of them is erased
+    return _effect(work, task, output, {**receipt, "elements": list(packet.elements)})
+
+
+def _citations(work: Work, found: _Found, told: Sequence[Statement]) -> dict[str, Any]:
+    """`memories`, what the answer stands on, and `uncertainty`.
+
+    That is the share of the cited claims that are contested or uncertain; absent where the answer
+    cites no claim.
+    """
+    elements = [ref for statement in told for ref in statement.elements]
+    refs = dict.fromkeys([*elements, *(ref for s in told for ref in s.sources)])
+    with work.read() as tx:
+        memories = cite(tx, work.scope, list(refs))
+    claims = [view for view in found.claims if view.id in refs]
+    if not claims:
+        return {"memories": memories}
+    doubtful = [view for view in claims if view.belief.status in ("contested", "uncertain")]
+    return {"memories": memories, "uncertainty": round(len(doubtful) / len(claims), 4)}
+
+
+def _task(
+    tx: Transaction, work: Work, embedder: Embedder | None, policy: MemoryPolicy | None
+) -> _Task:
     number = int(work.payload["conversation"])
     record = conversations.get(tx, work.scope, number, "recall")
     if record is None:
@@ -140,17 +240,35 @@ def _task(tx: Transaction, work: Work, embedder: Embedder | None) -> _Task:
     context = record.extra.get("context") or {}
     space = spaces.find(tx, work.scope)
     given = space.settings if space else {}
+    policy = policy or memory_policy.of(given)
+    budget = record.extra.get("budget")
     embedded = embedder is not None and any(
         vectors.coverage(tx, work.scope, kind, embedder.id).indexed for kind in vectors.EMBEDDED
     )
     return _Task(
         number,
         str(asked[-1]["content"]),
-        context.get("counterparty"),
+        _names(tx, work.scope, context.get("counterparty")),
         Weights.of(given),
-        given,
         embedded,
+        context,
+        budgeted.limits(
+            policy.recall_budget,
+            RecallBudget.model_validate(budget) if budget is not None else None,
+        ),
+        policy.recall_max_rounds,
+        bool(record.extra.get("structured")),
     )
+
+
+def _names(tx: Transaction, scope: Scope, counterparty: str | None) -> tuple[str, ...]:
+    """What the counterparty goes by: as whom they are named here, and what they are called now."""
+    if not counterparty:
+        return ()
+    key = person_key(counterparty)
+    person = graph.people(tx, scope, [key]).get(key)
+    called = None if person is None else load(tx, scope, [person])[person].name
+    return tuple(dict.fromkeys(name for name in (counterparty, called) if name))
 
 
 def _query(asked: Asked, embedder: Embedder | None, embedded: bool) -> tuple[Query, list[str]]:
@@ -239,7 +357,7 @@ def _synthesise(
     given: LanguageModel | None,
 ) -> tuple[list[Statement], Synthesis | None, list[str]]:
     """The sentences of the answer: a model's where one is configured and can, else `statements`."""
-    model = given or _model(work, task)
+    model = given or models.model_of(work, settings())
     if model is None or not listed:
         return list(statements), None, []
     oldest = from_millis(0)
@@ -259,7 +377,7 @@ def _synthesise(
             passages,
             believed,
             checkpoint=work.checkpoint,
-            charge=lambda usage: work.charge(_charged(usage)),
+            charge=lambda usage: work.charge(budgeted.charged(usage)),
         )
     except _MODEL_FAULTS as error:
         return list(statements), None, [f"answered without the model: {error.code}"]
@@ -267,19 +385,6 @@ def _synthesise(
         return list(statements), None, ["answered without the model: no sentence had a source"]
     told = [_written(s.text, s.sources, listed, known) for s in written.sentences]
     return told, written, []
-
-
-def _model(work: Work, task: _Task) -> LanguageModel | None:
-    config = models.resolve(task.settings, settings())
-    if config is None:
-        return None
-    return models.language_model(work.scope.space_id, config, settings())
-
-
-def _charged(usage: ModelUsage) -> Usage:
-    return Usage(
-        "recall", usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.requests
-    )
 
 
 def _known(found: _Found, statements: Sequence[Statement]) -> list[_Known]:
@@ -346,14 +451,7 @@ def _output(
         )
         for statement in told
     ]
-    usage = _ZERO
-    if synthesis is not None:
-        usage = {
-            "input_tokens": synthesis.usage.input_tokens,
-            "output_tokens": synthesis.usage.output_tokens,
-            "cached_tokens": synthesis.usage.cached_tokens,
-            "requests": synthesis.usage.requests,
-        }
+    usage = _ZERO if synthesis is None else _told_usage(synthesis.usage)
     return {
         "content": "\n".join(lines) or phrases.nothing(asked.language),
         "usage": usage,
@@ -368,6 +466,15 @@ def _output(
         "sources": list(listed),
         "coverage": found.evidence.coverage(),
         "warnings": list(warnings),
+    }
+
+
+def _told_usage(usage: ModelUsage) -> dict[str, int]:
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "requests": usage.requests,
     }
 
 

@@ -19,6 +19,7 @@ from pipelines.formation.likeness import terms
 from pipelines.formation.prompts import SYNTHESIS
 from pipelines.formation.proposal import Usage
 from pipelines.ports.models import Charge, Checkpoint, LanguageModel, Question
+from pipelines.ports.segments import with_segment
 from storage.clock import to_text
 
 #: sentences of one answer, characters of one, and characters of one source that the model is shown
@@ -121,7 +122,12 @@ def synthesise(
         return None
     prompt = json.dumps({"question": query, "sources": sources}, ensure_ascii=False, indent=1)
     completion = model.ask(
-        Question(instructions=SYNTHESIS, prompt=prompt, answer=Written, max_requests=3),
+        Question(
+            instructions=with_segment(SYNTHESIS, "recall"),
+            prompt=prompt,
+            answer=Written,
+            max_requests=3,
+        ),
         checkpoint=checkpoint,
         charge=charge,
     )

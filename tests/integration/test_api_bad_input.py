@@ -108,8 +108,10 @@ RECALL = {
     "a blank query": (JSON, b'{"query": " \\n"}', 400, "invalid_input"),
     "a numeric query": (JSON, b'{"query": 5}', 400, "invalid_input"),
     "NUL in the query": (JSON, b'{"query": "a\\u0000"}', 400, "invalid_input"),
-    "a budget": (JSON, b'{"query": "x", "budget": {"max_tokens": 5}}', 501, "unsupported"),
-    "an empty budget": (JSON, b'{"query": "x", "budget": {}}', 501, "unsupported"),
+    "a budget of nothing": (JSON, b'{"query": "x", "budget": {"max_tokens": 0}}', 400, ...),
+    "too large a budget": (JSON, b'{"query": "x", "budget": {"max_tokens": 65537}}', 400, ...),
+    "another tokenizer": (JSON, b'{"query": "x", "budget": {"tokenizer": "cl100k"}}', 400, ...),
+    "a misspelt limit": (JSON, b'{"query": "x", "budget": {"max_token": 5}}', 400, ...),
     "blank Markdown": ("text/markdown", b"\n", 400, "invalid_input"),
     "no content type": ("", b'{"query": "x"}', 415, "unsupported_media_type"),
 }

@@ -23,7 +23,7 @@ def test_info_claims_only_what_is_served(client):
     assert response.json["name"] == "brainstem"
     assert response.json["version"] == VERSION
     assert response.json["sharding"] == 0
-    assert response.json["memory_interface"]["bundles"] == []
+    assert response.json["memory_interface"]["bundles"] == ["memory_basic"]
     assert "default_space" not in response.json["memory_interface"]
 
 

@@ -30,6 +30,7 @@ from storage.database import Database, Scope
 from storage.errors import ModelUnavailable, NotFound
 from storage.graph import claims, state
 from storage.graph.belief import Question
+from storage.source_digests import message_digest
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -477,7 +478,8 @@ def test_counts_follow_the_space_and_a_deleted_space_leaves_nothing(
 ) -> None:
     form(database, scope, TALK, Scripted(HEARD))
     found = look(database, scope, spaces.counts)
-    assert (found.concepts, found.propositions, found.conversations) == (9, 3, 1)
+    # nine that were told of, and a task to review each of three drafted words
+    assert (found.concepts, found.propositions, found.conversations) == (12, 3, 1)
     with database.transaction(scope) as tx:
         spaces.delete(tx, scope)
     for table in ("space", "element", "edge", "evidence", "search_document", "conversation"):
@@ -499,3 +501,21 @@ def test_messages_of_one_digest_are_one_evidence(database: Database, scope: Scop
     assert count(database, scope, "evidence") == 1
     with database.transaction(scope) as tx:
         assert len(state.load(tx, scope, ["E-1", "E-2"])) == 1
+
+
+def test_the_record_of_a_formation_does_not_keep_what_was_erased(
+    database: Database, scope: Scope
+) -> None:
+    with database.transaction(scope) as tx:
+        tx.execute(
+            "insert into source_suppression (space_id, source_digest, plan_ref, created_at)"
+            " values (%s, %s, 'pln', now())",
+            (scope.space_id, message_digest(TALK[0])),
+        )
+    form(database, scope, TALK, Scripted(Proposal()))
+    with database.transaction(scope) as tx:
+        [record] = conversations.list_page(tx, scope, "formation", before_id=None, limit=5)
+    said = [m["content"] for m in record.messages]
+    assert said == ["", *(m["content"] for m in TALK[1:])]
+    assert record.messages[0]["timestamp"] == TALK[0]["timestamp"]
+    assert "name" not in record.messages[0]

@@ -12,11 +12,11 @@ import pytest
 from pipelines.embed.run import run as embed
 from pipelines.formation.alone import Alone, form
 from pipelines.formation.builtin import BuiltinEncoder
-from pipelines.ports.embedder import Embedder, HashEmbedder
 from pipelines.recall.run import run
-from storage import conversations, settings, spaces
+from storage import conversations, people, settings, spaces
 from storage.database import Database, Scope
 from storage.errors import ModelUnavailable, NotFound
+from storage.search.embedder import Embedder, HashEmbedder
 
 Ask = Callable[..., dict[str, Any]]
 
@@ -246,3 +246,17 @@ def test_what_is_committed_is_found_at_once(database: Database) -> None:
         form(database, scope, [message], BuiltinEncoder())
         answer = ask(f"Who mentioned kestrel{number}?")
         assert answer["sources"][0]["text"] == f"The code word is kestrel{number}."
+
+
+def test_a_person_who_is_renamed_is_found_by_either_name(database: Database) -> None:
+    scope = new_space(database)
+    form(database, scope, TALK, BuiltinEncoder())
+    with database.transaction(scope) as tx:
+        people.get_or_init(tx, scope, "anonymous", "Ana", name="Countess Lovelace")
+    ask = asking(database, scope)
+    for answer in (
+        ask("Where do I live?", counterparty="Ana"),
+        ask("Where does Countess Lovelace live?"),
+    ):
+        assert "Lisbon" in answer["content"]
+        assert "Leeds" not in answer["content"]

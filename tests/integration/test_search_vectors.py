@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from pipelines.embed.run import run
-from pipelines.ports.embedder import HashEmbedder
 from storage.database import Database, Scope, Transaction
 from storage.errors import Cancelled, Fatal
 from storage.search import index, vectors
 from storage.search.documents import Document
+from storage.search.embedder import HashEmbedder
 
 
 @pytest.fixture

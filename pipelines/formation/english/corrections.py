@@ -260,7 +260,7 @@ def recast(predicate: str, words: str) -> tuple[str, str] | None:
         case "speaks":
             return (LANGUAGES[low], "string") if low in LANGUAGES else None
         case "timezone":
-            if m := regex.fullmatch(r"(?i)(?:utc|gmt) ?([+-]) ?(\d{1,2})(?::?(\d\d))?", words):
+            if m := regex.fullmatch(r"(?i)(?:(?:utc|gmt) ?)?([+-]) ?(\d{1,2})(?::?(\d\d))?", words):
                 return f"{m[1]}{int(m[2]):02d}:{m[3] or '00'}", "string"
             if regex.fullmatch(r"[A-Z]\w+/\w+", words):
                 return words, "string"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
+import socket
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import httpx2
 import pytest
 from pydantic import BaseModel, Field
 
@@ -97,6 +100,55 @@ def test_every_family_answers_with_the_right_path_key_and_usage(
     assert "A red door." in request.text
     assert request.headers["accept-encoding"] == "identity"
     assert not request.body.get("stream")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_an_answer_that_comes_in_pieces_is_the_same_answer(provider: Provider, family: str) -> None:
+    provider.script(RED)
+    charged: list[Usage] = []
+    config = provider.config(family, stream=True)
+    asked = PydanticAIModel("space", config, timeout=10)
+    completion = asked.ask(QUESTION, charge=charged.append)
+    assert completion.answer == Colours(colours=["red"])
+    assert completion.usage == Usage(120, 30, 40, 1)
+    assert charged == [completion.usage]
+    (request,) = provider.requests
+    assert request.body.get("stream") or "stream" in request.path
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_guarded_model_never_reaches_a_private_address(
+    provider: Provider, family: str, host: str
+) -> None:
+    port = provider.url.rpartition(":")[2]
+    config = provider.config(family, api_base=f"https://{host}:{port}", guarded=True)
+    with pytest.raises(ModelRejected):
+        PydanticAIModel("space", config, timeout=10).ask(QUESTION)
+    config = provider.config(family, guarded=True)
+    with pytest.raises(ModelRejected):
+        PydanticAIModel("space", config, timeout=10).ask(QUESTION)
+    assert provider.requests == []
+
+
+def test_a_guarded_request_goes_to_the_address_that_was_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All addresses of a name count, and TLS goes on checking the name."""
+
+    def resolver(*addresses: str) -> None:
+        found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, 443)) for each in addresses]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+
+    request = httpx2.Request("POST", "https://models.test/v1/x")
+    resolver("93.184.216.34", "1.1.1.1")
+    asyncio.run(pydantic_ai_models._pin(request))
+    assert request.url.host == "93.184.216.34"
+    assert request.headers["host"] == "models.test"
+    assert request.extensions["sni_hostname"] == "models.test"
+    resolver("93.184.216.34", "10.0.0.1")
+    with pytest.raises(pydantic_ai_models._NotPublic):
+        asyncio.run(pydantic_ai_models._pin(httpx2.Request("POST", "https://models.test/v1/x")))
 
 
 @pytest.mark.parametrize(

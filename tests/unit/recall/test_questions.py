@@ -45,11 +45,11 @@ def test_where_alone_asks_for_a_place_and_with_a_verb_of_its_own_it_does_not() -
 
 
 def test_i_and_my_are_the_counterparty_and_nobody_else() -> None:
-    assert read("Where do I live?", "Bob").names("Bob")
-    assert read("我住在哪里？", "陆青").names("陆青")
-    assert not read("Where does Ana live?", "Bob").names("Bob")
+    assert read("Where do I live?", ("Bob",)).names("Bob")
+    assert read("我住在哪里？", ("陆青",)).names("陆青")
+    assert not read("Where does Ana live?", ("Bob",)).names("Bob")
     assert not read("Where do I live?").names("Bob")
-    assert not read("我们什么时候见面？", "陆青").names("陆青")
+    assert not read("我们什么时候见面？", ("陆青",)).names("陆青")
 
 
 def test_a_name_is_named_by_one_of_its_words_or_whole_in_chinese() -> None:

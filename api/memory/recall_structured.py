@@ -1,0 +1,102 @@
+"""`POST /v1/{space}/recall_structured`: a recall's answer with what it stands on, in members."""
+
+from __future__ import annotations
+
+from flask import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.admission import Admission
+from api.errors import RunFailed
+from api.idempotency import HEADER as IDEMPOTENCY_KEY
+from api.memory.inputs import RecallInput
+from api.memory.outputs import ZERO_USAGE, Receipt, RpcResponse, Usage
+from api.memory.probe import MemoryCitation
+from api.memory.recall import accept_recall
+from api.memory.runs import follow, location
+from api.negotiation import MARKDOWN, answer, preferred
+from api.routes import Answer, Routes
+from api.waiting import PREFER, wait_for_end
+from storage.errors import IdempotencyConflict
+from storage.jobs import Job
+from storage.principals import Principal
+
+routes = Routes("recall_structured", tag="memory")
+
+
+class RecallBudgetReceipt(BaseModel):
+    """What a packet of memory was limited to, and the tokens that it has."""
+
+    tokenizer: str
+    token_limit: int
+    tokens: int
+    context_token_limit: int
+
+
+class RecallOutput(BaseModel):
+    """An answer with what it stands on. `job` and `receipt` tell where to follow the run.
+
+    `uncertainty` is the share of the cited claims that are contested or uncertain; it is absent
+    where no claim is cited. Under a budget `answer` is a packet, which nothing is told beside, and
+    `found` says that a candidate was delivered, not that it answers.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    answer: str
+    found: bool
+    uncertainty: float | None = Field(None, ge=0, le=1)
+    memories: list[MemoryCitation] | None = None
+    conversation: int | None = None
+    usage: Usage
+    failed_reason: str | None = None
+    memory_budget: RecallBudgetReceipt | None = None
+    job: str | None = None
+    state: str | None = None
+    receipt: Receipt | None = None
+
+
+#: Members of a job's result that are told as they are.
+_TOLD = ("found", "uncertainty", "memories", "usage", "failed_reason", "memory_budget")
+
+
+@routes.add(
+    "POST",
+    "/v1/<space_id>/recall_structured",
+    summary="Ask what is remembered, and on what the answer stands",
+    body=RecallInput,
+    from_text=RecallInput.from_text,
+    text_member="query",
+    headers=(IDEMPOTENCY_KEY, PREFER),
+    answers={
+        200: Answer(
+            RpcResponse[RecallOutput], "The answer; `failed_reason` says why there is none."
+        ),
+        202: Answer(RpcResponse[RecallOutput], "Not done yet: the receipt, and no answer."),
+    },
+    raises=(IdempotencyConflict, RunFailed),
+    admits=Admission.PUBLIC_READ,
+    across_labels=True,
+)
+def recall_structured(caller: Principal, body: RecallInput) -> Response:
+    """As `/recall`, which it shares budgets, waiting and failures with.
+
+    `memories` are the claims, promises, rules and messages that the answer cites. Under a budget
+    there are none beside the packet in `answer`, and `memory_budget` says what it kept to.
+    """
+    return outcome(wait_for_end(accept_recall(caller, body, structured=True)))
+
+
+def outcome(job: Job) -> Response:
+    """What a run has come to."""
+    headers = {"Location": location(job)}
+    result = {"answer": "", "found": False, "usage": ZERO_USAGE, **follow(job)}
+    if job.state == "succeeded":
+        told = job.result or {}
+        result.update({name: told[name] for name in _TOLD if name in told})
+        result["answer"] = told.get("content", "")
+        return answer(result, text=result["answer"], headers=headers)
+    if not job.terminal:
+        return answer(result, status=202, text="", headers=headers)
+    error = job.error or {"code": job.state, "message": f"The job was {job.state}."}
+    if preferred() == MARKDOWN:
+        raise RunFailed(error["message"], data={"reason": error["code"], "job": job.id})
+    return answer({**result, "failed_reason": error["message"]}, headers=headers)

@@ -1,0 +1,1 @@
+"""The KIP Memory Interface, level `memory_basic` (seed 003 section 3)."""

@@ -1,0 +1,1 @@
+"""Recall of the Memory Interface: briefings whose items the host builds (seed 003 section 3)."""

@@ -1,0 +1,121 @@
+"""A closure as a plan writes it down."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from storage.database import Scope, Transaction
+from storage.erasure import traces
+from storage.erasure.closure import Closure
+from storage.erasure.traces import Traces
+
+#: Entries of a list that the wire form has at most.
+_MOST = 128
+MAX_TARGETS = 512
+_NAMED = 3
+
+
+def traces_of(
+    tx: Transaction, scope: Scope, closure: Closure, known: Traces | None = None
+) -> Traces:
+    """The traces of what is about to go, beside those of what has gone already."""
+    return traces.of(
+        tx,
+        scope,
+        elements=closure.elements,
+        payloads=closure.payloads,
+        sources=closure.sources,
+        also_refused=closure.refused,
+        known=known,
+    )
+
+
+def source_refs(closure: Closure) -> list[str]:
+    """What the erased content came from: staged sources, else evidence."""
+    staged = [*closure.sources, *closure.mentioned]
+    evidence = [ref for ref in (*closure.elements, *closure.payloads) if ref[0] == "E"]
+    return (staged or evidence)[:_MOST]
+
+
+def targets(closure: Closure) -> list[dict[str, str]]:
+    """What is to be erased, each with its surface and its state before anything is."""
+    entries = []
+    for ref in closure.elements:
+        entries.append(_target(closure, ref, "summary" if ref in closure.summaries else "element"))
+        if ref[0] == "E":
+            entries.append(_target(closure, ref, "payload"))
+    entries += [_target(closure, ref, "payload") for ref in closure.payloads]
+    entries += [_target(closure, ref, "index") for ref in (*closure.elements, *closure.payloads)]
+    entries += [
+        {"ref": point.ref, "surface": point.surface, "state": "unavailable"}
+        for point in closure.open_points
+        if point.surface is not None
+    ]
+    return entries[:MAX_TARGETS]
+
+
+def _target(closure: Closure, ref: str, surface: str) -> dict[str, str]:
+    return {
+        "ref": ref,
+        "surface": surface,
+        "state": "held" if ref in closure.held else "pending",
+    }
+
+
+def settled(
+    entries: Sequence[Mapping[str, str]], left: Mapping[str, Collection[str]]
+) -> list[dict[str, str]]:
+    """The same after looking; `left` has, by surface, what was still found."""
+    found = []
+    for entry in entries:
+        state = entry["state"]
+        if state in ("pending", "erased"):
+            looked_at = "element" if entry["surface"] == "summary" else entry["surface"]
+            still = entry["ref"] in left.get(looked_at, ())
+            # the payload of an erased evidence is where its element is
+            still = still or (looked_at == "payload" and entry["ref"] in left.get("element", ()))
+            state = "pending" if still else "erased"
+        found.append({**entry, "state": state})
+    return found
+
+
+def with_gone(
+    entries: Sequence[Mapping[str, str]], before: Sequence[Mapping[str, str]], traces: Traces
+) -> list[dict[str, str]]:
+    """Targets, and those of an earlier state of the plan that were erased since then."""
+    fresh = {(entry["ref"], entry["surface"]) for entry in entries}
+    rest = [
+        {**entry, "state": "pending"}
+        for entry in before
+        if entry["ref"] in traces.elements and (entry["ref"], entry["surface"]) not in fresh
+    ]
+    return [*map(dict, entries), *rest][:MAX_TARGETS]
+
+
+def open_points(closure: Closure, before: Sequence[Mapping[str, str]] = ()) -> list[dict[str, str]]:
+    """What keeps the plan from being complete, however well it goes.
+
+    Of `before`, those of an earlier plan that this one goes on with hold as they are.
+    """
+    points = [{"ref": point.ref, "why": point.why} for point in closure.open_points]
+    return [*points, *(dict(point) for point in before if point.get("from") == "before")]
+
+
+def hold_message(closure: Closure) -> str:
+    """Why nothing is erased."""
+    return f"A legal hold keeps {_listed(closure.held)}; nothing was erased."
+
+
+def orphan_warning(orphans: Sequence[str]) -> list[str]:
+    """Concepts are shared and stay; who wants them gone, too, has to say so."""
+    if not orphans:
+        return []
+    return [
+        f"Nothing refers to {_listed(orphans)} any more; concepts are shared and stay, "
+        "forget them by their ids if they should go."
+    ]
+
+
+def _listed(refs: Sequence[str]) -> str:
+    named = ", ".join(refs[:_NAMED])
+    return f"{named} and others" if len(refs) > _NAMED else named
