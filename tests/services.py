@@ -177,7 +177,7 @@ class Services:
                     self._seeds[table.as_string(conn)] = rows
 
     def clear(self) -> None:
-        """Bring every table back to what the migrations left, and empty Valkey."""
+        """Bring every table but that of keys back to what the migrations left, and empty Valkey."""
         with psycopg.connect(self.admin_url) as conn:
             tables = self._tables(conn)
             if tables:
@@ -203,7 +203,9 @@ class Services:
             """select n.nspname, c.relname from pg_class c join pg_namespace n
                  on n.oid = c.relnamespace
                where c.relkind in ('r', 'p') and not c.relispartition
-                 and n.nspname !~ '^(pg_|information_schema)' and c.relname <> 'schema_revision'
+                 and n.nspname !~ '^(pg_|information_schema)'
+                 -- processes keep the installation's keys in memory, so they stay
+                 and c.relname not in ('schema_revision', 'secret_key')
                  and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
                order by 1, 2"""
         ).fetchall()

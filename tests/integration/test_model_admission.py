@@ -180,7 +180,9 @@ def test_no_transaction_is_open_while_a_slot_is_held(
             "select state, xact_start from pg_stat_activity"
             " where application_name = 'brainstem-models'"
         ).fetchall()
-    assert rows == [("idle", None)]
+    # other tests of this process may have left a session of theirs open
+    assert rows
+    assert set(rows) == {("idle", None)}
 
 
 def test_a_restart_of_postgres_loses_no_slot_for_good(
