@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from flask import Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from storage.kip.query.documents import documents
 
 from api.admission import Admission
 from api.memory.inputs import Name
@@ -16,6 +15,7 @@ from api.routes import Answer, Routes
 from storage import people
 from storage.database import Scope, database
 from storage.errors import Conflict, InvalidInput
+from storage.kip.query.documents import documents
 from storage.kip.snapshot import open_snapshot
 from storage.principals import Principal
 
