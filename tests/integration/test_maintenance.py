@@ -328,7 +328,7 @@ def test_an_ended_promise_is_never_raised(brain: Brain, status: str) -> None:
     assert brain.settle()["commitments"] == {"due": 0, "raised": 0}
 
 
-@pytest.mark.parametrize("due_at", [LATER, None])
+@pytest.mark.parametrize("due_at", [LATER, None], ids=["later", "never"])
 def test_a_promise_that_is_not_due_is_not_raised(brain: Brain, due_at: str | None) -> None:
     brain.write(promise(due_at))
     assert brain.settle()["commitments"] == {"due": 0, "raised": 0}
