@@ -95,7 +95,7 @@ def test_parameters_and_dry_runs(cli: Cli) -> None:
     command = 'CREATE CONCEPT ?c { TYPE "Person" NAME :name }'
     given = ("--write", "--parameters", '{"name": "Ben"}', command)
     answer = json.loads(cli.run("--json", "--dry-run", *given))
-    assert answer["results"][0]["result"]["effect"] == "committed"
+    assert answer["results"][0]["result"]["effect"] == "would_commit"
     assert json.loads(cli.run("--json", NAMES))["results"][0]["result"] == []
     cli.run(*given)
     assert json.loads(cli.run("--json", NAMES))["results"][0]["result"] == ["Ben"]
