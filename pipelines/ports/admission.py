@@ -96,18 +96,25 @@ class Slots:
         if not free:
             return None
         random.shuffle(free)
-        try:
-            row = self._connect().execute(_TAKE, (free, self._class)).fetchone()
-        except psycopg.OperationalError as error:
-            self._drop()
-            if is_outage(error):
-                raise DatabaseUnavailable(retry_after=2.0) from error
-            raise
+        row = self._take(free)
         if row is None:
             return None
         self._used.add(row[0])
         self._locked.add(row[0])
         return int(row[0])
+
+    def _take(self, free: list[int]) -> TupleRow | None:
+        """One try to lock a slot. A session that rested, and was cut off meanwhile, is replaced."""
+        rested = self._connection is not None and not self._used
+        try:
+            return self._connect().execute(_TAKE, (free, self._class)).fetchone()
+        except psycopg.OperationalError as error:
+            self._drop()
+            if not is_outage(error):
+                raise
+            if rested:
+                return self._take(free)
+            raise DatabaseUnavailable(retry_after=2.0) from error
 
     def _release(self, taken: int) -> None:
         with self._changed:

@@ -268,3 +268,14 @@ def test_the_model_of_a_space_is_behind_the_limit_of_the_settings(
         reload()
     assert provider.peak == 1
     assert len(provider.requests) == 4
+
+
+def test_a_session_that_was_cut_off_while_it_rested_costs_no_call(
+    services: Services, slots: Callable[[int], Slots]
+) -> None:
+    mine = slots(2)
+    with mine.slot():
+        pass
+    services.restart_postgres("immediate")
+    with mine.slot():
+        assert held(services) == 1
