@@ -143,38 +143,33 @@ def check_request() -> None:
 
 
 def _by_claims(scope: Scope, admission: Admission, credential: str) -> Principal:
-    public = admission.open_to_public and _is_public(scope)
     try:
         claims = cwt.verify(credential, _keys())
-    except Unauthenticated:
-        if public:
+        if not claims.covers(scope.space_id):
+            raise NotAuthorized("The token is not for this space.")
+    except (Unauthenticated, NotAuthorized):
+        if _is_public(scope, admission):
             return public_reader(scope.space_id)
         raise
-    if not claims.covers(scope.space_id):
-        if public:
-            return public_reader(scope.space_id)
-        raise NotAuthorized("The token is not for this space.")
-    scopes = claims.scopes | {"read"} if public else claims.scopes
-    _need_scope(scopes, admission.scope)
+    scopes = _enough(scope, admission, claims.scopes)
     return of_subject(scope.space_id, claims.subject, scopes)
 
 
 def _by_space_token(
     scope: Scope, admission: Admission, credential: str | None, *, across_labels: bool
 ) -> Principal:
-    public = admission.open_to_public and _is_public(scope)
-    if public and (credential is None or admission is Admission.LENIENT_READ):
-        return public_reader(scope.space_id)
-    if credential is None:
-        raise Unauthenticated()
+    if credential is None or admission is Admission.LENIENT_READ:
+        if _is_public(scope, admission):
+            return public_reader(scope.space_id)
+        if credential is None:
+            raise Unauthenticated()
     with database().transaction(scope) as tx:
         token = space_tokens.used(tx, scope, credential)
     if token is None:
         raise Unauthenticated("The token is not valid here, or not any more.")
     if not admission.takes_space_tokens:
         raise NotAuthorized("A space token cannot do that; bring a signed token of the space.")
-    scopes = frozenset({token.scope, "read"} if public else {token.scope})
-    _need_scope(scopes, admission.scope)
+    scopes = _enough(scope, admission, frozenset({token.scope}))
     if across_labels and token.labels is not None:
         raise NotAuthorized("A token that is limited to labels cannot read this.")
     labels = None if token.labels is None else frozenset(token.labels)
@@ -192,10 +187,22 @@ def _keys() -> tuple[cwt.PublicKey, ...]:
     return cwt.public_keys(settings().ed25519_pubkeys)
 
 
-def _is_public(scope: Scope) -> bool:
+def _is_public(scope: Scope, admission: Admission) -> bool:
+    """Whether anyone may come in here; asked only where no credential settles it."""
+    if not admission.open_to_public:
+        return False
     with database().transaction(scope) as tx:
         space = spaces.find(tx, scope)
     return space is not None and space.public
+
+
+def _enough(scope: Scope, admission: Admission, scopes: frozenset[str]) -> frozenset[str]:
+    """The scopes of a credential, with what the public may do where they do not reach."""
+    needed = admission.scope
+    if "*" not in scopes and needed not in scopes and _is_public(scope, admission):
+        return scopes | {needed}
+    _need_scope(scopes, needed)
+    return scopes
 
 
 def _need_scope(scopes: frozenset[str], needed: str) -> None:

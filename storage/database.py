@@ -254,6 +254,9 @@ def is_outage(error: BaseException) -> bool:
     """Whether `error` says that the server is away rather than that the statement was wrong."""
     if isinstance(error, _AWAY):
         return True
+    # the driver refuses too many values by itself, in an error like that of a broken connection
+    if "number of parameters" in str(error):
+        return False
     # no SQLSTATE: the connection itself broke; 57P and 08: shutdown and connection faults; 53: no
     # disk, memory or connections left
     return isinstance(error, psycopg.OperationalError) and (

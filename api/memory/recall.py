@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from flask import Response
@@ -72,15 +73,31 @@ def accept_recall(caller: Principal, body: RecallInput, **more: Any) -> Job:
 
 def outcome(job: Job) -> Response:
     """What a run has come to."""
+    return told_of(job, "content", {"content": ""}, _members)
+
+
+def _members(result: Mapping[str, Any]) -> dict[str, Any]:
+    if "memory_budget" not in result:
+        return dict(result)
+    # nothing beside the packet may carry memory past its budget
+    return {name: result[name] for name in _UNDER_BUDGET if name in result}
+
+
+def told_of(
+    job: Job,
+    text: str,
+    empty: Mapping[str, Any],
+    members: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+) -> Response:
+    """A recall's answer: `empty` until it succeeds, then what `members` makes of its result.
+
+    `text` names the member that Markdown shows.
+    """
     headers = {"Location": location(job)}
+    result = {**empty, "usage": ZERO_USAGE, **follow(job)}
     if job.state == "succeeded":
-        told = job.result or {}
-        if "memory_budget" in told:
-            # nothing beside the packet may carry memory past its budget
-            told = {name: told[name] for name in _UNDER_BUDGET if name in told}
-        result = {"content": "", "usage": ZERO_USAGE, **told, **follow(job)}
-        return answer(result, text=result["content"], headers=headers)
-    result = {"content": "", "usage": ZERO_USAGE, **follow(job)}
+        result = {**result, **members(job.result or {}), **follow(job)}
+        return answer(result, text=result[text], headers=headers)
     if not job.terminal:
         return answer(result, status=202, text="", headers=headers)
     error = job.error or {"code": job.state, "message": f"The job was {job.state}."}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from flask import Response
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -9,15 +12,12 @@ from api.admission import Admission
 from api.errors import RunFailed
 from api.idempotency import HEADER as IDEMPOTENCY_KEY
 from api.memory.inputs import RecallInput
-from api.memory.outputs import ZERO_USAGE, Receipt, RpcResponse, Usage
+from api.memory.outputs import Receipt, RpcResponse, Usage
 from api.memory.probe import MemoryCitation
-from api.memory.recall import accept_recall
-from api.memory.runs import follow, location
-from api.negotiation import MARKDOWN, answer, preferred
+from api.memory.recall import accept_recall, told_of
 from api.routes import Answer, Routes
 from api.waiting import PREFER, wait_for_end
 from storage.errors import IdempotencyConflict
-from storage.jobs import Job
 from storage.principals import Principal
 
 routes = Routes("recall_structured", tag="memory")
@@ -82,21 +82,10 @@ def recall_structured(caller: Principal, body: RecallInput) -> Response:
     `memories` are the claims, promises, rules and messages that the answer cites. Under a budget
     there are none beside the packet in `answer`, and `memory_budget` says what it kept to.
     """
-    return outcome(wait_for_end(accept_recall(caller, body, structured=True)))
+    job = wait_for_end(accept_recall(caller, body, structured=True))
+    return told_of(job, "answer", {"answer": "", "found": False}, _members)
 
 
-def outcome(job: Job) -> Response:
-    """What a run has come to."""
-    headers = {"Location": location(job)}
-    result = {"answer": "", "found": False, "usage": ZERO_USAGE, **follow(job)}
-    if job.state == "succeeded":
-        told = job.result or {}
-        result.update({name: told[name] for name in _TOLD if name in told})
-        result["answer"] = told.get("content", "")
-        return answer(result, text=result["answer"], headers=headers)
-    if not job.terminal:
-        return answer(result, status=202, text="", headers=headers)
-    error = job.error or {"code": job.state, "message": f"The job was {job.state}."}
-    if preferred() == MARKDOWN:
-        raise RunFailed(error["message"], data={"reason": error["code"], "job": job.id})
-    return answer({**result, "failed_reason": error["message"]}, headers=headers)
+def _members(result: Mapping[str, Any]) -> dict[str, Any]:
+    told = {name: result[name] for name in _TOLD if name in result}
+    return {**told, "answer": result.get("content", "")}

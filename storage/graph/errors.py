@@ -242,3 +242,18 @@ class SchemaPackageUnavailable(KipError):
     code = "SchemaPackageUnavailable"
     category = "schema"
     retry_class = "requires_refresh"
+
+
+class IdempotencyConflict(KipError):
+    """The idempotency key was used for another request."""
+
+    code = "IdempotencyConflict"
+    category = "transaction"
+    status = 409
+
+
+class SearchModeUnsupported(KipError):
+    """That way of searching is not available."""
+
+    code = "SearchModeUnsupported"
+    category = "search"

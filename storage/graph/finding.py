@@ -20,12 +20,9 @@ from typing import Literal
 
 from storage.database import Scope, Transaction, sql
 from storage.graph import searchable
+from storage.graph.errors import ConstraintViolation, SearchModeUnsupported
 from storage.graph.schema import Schema
 from storage.graph.state import NOW
-from storage.kip.errors import (
-    ConstraintViolation,
-    SearchModeUnsupported,
-)
 from storage.search import bm25, index, vectors
 from storage.search.analyser import terms
 from storage.search.documents import DocumentKind

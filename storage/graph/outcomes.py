@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from storage.database import Scope, Transaction
-from storage.kip.errors import IdempotencyConflict
+from storage.graph.errors import IdempotencyConflict
 
 #: How long an outcome is kept at least; `forget` removes older ones.
 RETENTION = timedelta(days=7)

@@ -19,10 +19,12 @@ from storage.graph.errors import (
     DanglingReference,
     DuplicateLocalHandle,
     DuplicateMutationTarget,
+    IdempotencyConflict,
     IdentitySelectorRequired,
     ImmutableField,
     KipError,
     ResourceExhausted,
+    SearchModeUnsupported,
     TypeMismatch,
 )
 
@@ -228,14 +230,6 @@ class PreconditionFailed(KipError):
     status = 409
 
 
-class IdempotencyConflict(KipError):
-    """The idempotency key was used for another request."""
-
-    code = "IdempotencyConflict"
-    category = "transaction"
-    status = 409
-
-
 class TransactionUnknown(KipError):
     """No such transaction is known here."""
 
@@ -299,13 +293,6 @@ class CursorExpired(KipError):
     code = "CursorExpired"
     category = "history"
     retry_class = "requires_new_snapshot"
-
-
-class SearchModeUnsupported(KipError):
-    """That way of searching is not available."""
-
-    code = "SearchModeUnsupported"
-    category = "search"
 
 
 class SearchIndexUnavailable(KipError):

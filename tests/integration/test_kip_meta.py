@@ -468,3 +468,13 @@ def test_a_command_uses_indexes_only(brain: Brain, text: str) -> None:
     assert explaining.plans
     for plan in explaining.plans:
         assert "Seq Scan" not in plan, plan
+
+
+def test_validate_knows_a_belief_that_cannot_be_asked_for(brain: Brain) -> None:
+    query = (
+        'FIND(?b.status) WHERE { ?p {type: "Person"} ?b BELIEF SLOT (?p, "prefers") }'
+        ' WITH EPISTEMIC {policy: "nobody knows"}'
+    )
+    told = brain.result(f"VALIDATE KQL {json.dumps(query)}")
+    assert told["valid"] is False
+    assert [error["code"] for error in told["errors"]] == ["ProjectionPolicyUnavailable"]

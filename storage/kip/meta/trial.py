@@ -2,7 +2,7 @@
 
 VALIDATE answers whether a command could run and, if not, why; PREVIEW what it would change.
 A mutation is carried out for that, under the space's lock, and rolled back before the answer; a
-query is compiled and not run.
+query is asked for no rows.
 """
 
 from __future__ import annotations
@@ -20,13 +20,10 @@ from storage.kip.language.ast_meta import Preview, Validate
 from storage.kip.language.ast_terms import ObjectValue
 from storage.kip.language.check_values import plain
 from storage.kip.language.command import Command, place
-from storage.kip.meta.answered import Answered, Asking, needed, whole
+from storage.kip.meta.answered import Answered, Asking, needed
 from storage.kip.mutation.apply import Applied, apply
 from storage.kip.mutation.authority import Authority
-from storage.kip.query import compile as compiling
-from storage.kip.query import searches
-from storage.kip.query.session import begin
-from storage.kip.snapshot import Snapshot, open_snapshot
+from storage.kip.query.find import check
 
 
 def trial(asking: Asking, statement: Validate | Preview) -> Answered:
@@ -82,18 +79,8 @@ def _validate(
         return {"checked": ["syntax", "schema", "authority", "state"], "effect": preview["effect"]}
     bound = bind(parsed.statement, parameters or {})
     assert isinstance(bound, Find)
-    _compile(asking.snapshot, bound)
+    check(asking.snapshot, bound)
     return {"checked": ["syntax", "schema"]}
-
-
-def _compile(snapshot: Snapshot, query: Find) -> None:
-    """Compile a query at its coordinate; nothing is read but what retrieval finds for SEARCH."""
-    seq = whole(query.as_of)
-    if seq is not None:
-        snapshot = open_snapshot(snapshot.tx, snapshot.scope, as_of=seq)
-    merges = begin(snapshot)
-    hits = searches.run(snapshot, query.where)
-    compiling.query(snapshot, query, merges=merges, hits=hits, limit=0, after=None)
 
 
 def _preview(asking: Asking, parsed: Command, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from storage.kip.protocol.caller import Caller
 from storage.kip.protocol.deadlines import Deadline
 from storage.kip.protocol.envelope import Request, parse
 from storage.kip.protocol.expectations import Expectations
-from storage.kip.protocol.faults import as_error, away
+from storage.kip.protocol.faults import as_error
 from storage.kip.protocol.normalise import normalise
 from storage.kip.protocol.operations import Prepared, bound, prepare, request_digest
 from storage.kip.protocol.reading import read
@@ -119,7 +119,7 @@ class _Run:
         try:
             return self._write(one, key) if one.writes else self._read(one)
         except DatabaseUnavailable as error:
-            if not self.committed and away(error):
+            if not self.committed:
                 raise
             return answers.failed(as_error(error))
         except PreconditionFailed as error:

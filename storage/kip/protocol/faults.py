@@ -48,21 +48,13 @@ def as_error(error: Exception) -> KipError:
             return SerializationConflict("Another transaction came in between.")
         case psycopg.Error() if (error.sqlstate or "").startswith(_LIMITS):
             return ResourceExhausted("The operation asks for more at once than can be worked out.")
-        case DatabaseUnavailable() if not away(error):
+        case psycopg.OperationalError(sqlstate=None):
             return ResourceExhausted("The operation brings more values than can be worked with.")
         case DatabaseUnavailable(__cause__=psycopg.errors.LockNotAvailable()):
             return SerializationConflict("Another transaction has held the space for too long.")
         case BrainError() if error.retry:
             return InternalError(error.message)
     return _internal(error)
-
-
-def away(error: DatabaseUnavailable) -> bool:
-    """Whether PostgreSQL really is away: one statement with too many values looks so, too.
-
-    The driver refuses it before it is sent, in an error like that of a lost connection.
-    """
-    return "number of parameters" not in str(error.__cause__)
 
 
 def unknown(error: Exception) -> OutcomeUnknown:
