@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from api.memory_interface import progress
+from jobs.receipts import receipt
 from storage.graph.errors import KipError
 from storage.jobs import Job
 from storage.kip.errors import as_kip
@@ -20,7 +21,7 @@ def changed(job: Job, request_id: str | None, *, extra_warnings: tuple[str, ...]
     if status == "succeeded" and (job.result or {}).get("partial"):
         status = "partial"
     answer = _head(job.operation, request_id, status)
-    answer |= {"receipt": progress.receipt(job), "progress": told, "result": result}
+    answer |= {"receipt": receipt(job), "progress": told, "result": result}
     if "error" in told:
         answer["error"] = told["error"]
     answer["warnings"] = [*extra_warnings, *progress.warnings(job)]

@@ -16,16 +16,6 @@ _WAITING = "Recorded; the work has not finished."
 _FAILED = "It failed; nothing was written."
 
 
-def receipt(job: Job) -> dict[str, Any]:
-    """What was accepted; the same bytes for ever."""
-    return {
-        "receipt_ref": job.receipt_ref,
-        "operation": job.operation,
-        "space_id": job.space_id,
-        "accepted_seq": job.accepted_seq,
-    }
-
-
 def progress(job: Job) -> dict[str, Any]:
     """How far it is: `recorded`, then `available` or `failed`, which are final."""
     told: dict[str, Any] = {"receipt_ref": job.receipt_ref, "phase": "recorded"}

@@ -11,6 +11,7 @@ from api.memory_interface.models import ReceiptView
 from api.negotiation import answer
 from api.routes import Answer, Routes
 from jobs import ledger
+from jobs.receipts import receipt
 from storage import spaces
 from storage.database import Scope, database
 from storage.graph.errors import NotFoundOrNotVisible
@@ -37,7 +38,7 @@ def get_receipt(caller: Principal, receipt_ref: str) -> Response:
         raise NotFoundOrNotVisible("There is no such receipt here.")
     return answer(
         {
-            "receipt": progress.receipt(job),
+            "receipt": receipt(job),
             "progress": progress.progress(job),
             "result": progress.result(job),
             "warnings": progress.warnings(job),

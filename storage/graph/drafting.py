@@ -14,12 +14,13 @@ from storage.graph.changes import DefineSymbol
 from storage.graph.errors import ConstraintViolation
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
-_TYPE_MEMBERS = frozenset({"description", "attributes"})
-_ATTRIBUTE_MEMBERS = frozenset({"type", "description"})
+#: What a definition may say, of a type, of an attribute, of a predicate.
+TYPE_MEMBERS = frozenset({"description", "attributes"})
+ATTRIBUTE_MEMBERS = frozenset({"type", "description"})
 _ATTRIBUTE_TYPES = frozenset(
     {"null", "string", "timestamp", "boolean", "integer", "number", "array", "object"}
 )
-_PREDICATE_MEMBERS = frozenset(
+PREDICATE_MEMBERS = frozenset(
     {
         "description",
         "subject",
@@ -32,7 +33,7 @@ _PREDICATE_MEMBERS = frozenset(
         "temporal_conflict",
     }
 )
-_FLAGS = ("functional", "open_world", "complete", "boolean_completeness")
+FLAGS = ("functional", "open_world", "complete", "boolean_completeness")
 _END_MEMBERS: Mapping[str, frozenset[str]] = {
     "subject": frozenset({"concept_types", "kinds"}),
     "object": frozenset({"concept_types", "kinds", "literal_types", "nullable", "format"}),
@@ -52,10 +53,10 @@ def check_draft(symbol: DefineSymbol) -> None:
     if not isinstance(description, str) or not description.strip():
         raise ConstraintViolation(f"{symbol.name} needs a description.")
     if symbol.symbol_kind == "concept_type":
-        _members(definition, _TYPE_MEMBERS, "A type")
+        _members(definition, TYPE_MEMBERS, "A type")
         _check_attributes(definition.get("attributes"))
     else:
-        _members(definition, _PREDICATE_MEMBERS, "A predicate")
+        _members(definition, PREDICATE_MEMBERS, "A predicate")
         _check_predicate(definition)
 
 
@@ -77,7 +78,7 @@ def _check_attributes(attributes: Any) -> None:
     if not isinstance(attributes.get("open", True), bool):
         raise ConstraintViolation("open is true or false.")
     for name, field in _object(attributes.get("fields", {}), "fields").items():
-        _members(_object(field, name), _ATTRIBUTE_MEMBERS, f"A draft's attribute {name!r}")
+        _members(_object(field, name), ATTRIBUTE_MEMBERS, f"A draft's attribute {name!r}")
         types = field.get("type", "string")
         types = [types] if isinstance(types, str) else types
         if not isinstance(types, list) or not set(map(str, types)) <= _ATTRIBUTE_TYPES:
@@ -85,7 +86,7 @@ def _check_attributes(attributes: Any) -> None:
 
 
 def _check_predicate(definition: Mapping[str, Any]) -> None:
-    for flag in _FLAGS:
+    for flag in FLAGS:
         if not isinstance(definition.get(flag, False), bool):
             raise ConstraintViolation(f"{flag} is true or false.")
     if definition.get("open_world") is False or definition.get("complete") is True:

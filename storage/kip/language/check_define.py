@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
+from storage.graph.drafting import ATTRIBUTE_MEMBERS, FLAGS, PREDICATE_MEMBERS, TYPE_MEMBERS
 from storage.kip.errors import ConstraintViolation, TypeMismatch, fault
 from storage.kip.language import check_values as values
 from storage.kip.language.ast_kml import Define
 from storage.kip.language.ast_terms import Literal, Member, ObjectValue
 
-_PREDICATE = frozenset(
-    {
-        "description",
-        "subject",
-        "object",
-        "functional",
-        "functional_by",
-        "open_world",
-        "complete",
-        "boolean_completeness",
-        "temporal_conflict",
-    }
-)
-_TYPE = frozenset({"description", "attributes"})
 _ATTRIBUTES = frozenset({"open", "fields"})
-_FIELD = frozenset({"type", "description"})
-_FLAGS = ("functional", "open_world", "complete", "boolean_completeness")
 
 
 def define(statement: Define) -> None:
@@ -32,7 +17,7 @@ def define(statement: Define) -> None:
     values.closed(body, "A definition")
     values.text(statement.symbol, "The name")
     predicate = statement.symbol_kind == "predicate"
-    _only(body.members, _PREDICATE if predicate else _TYPE, "A definition")
+    _only(body.members, PREDICATE_MEMBERS if predicate else TYPE_MEMBERS, "A definition")
     description = values.member(body.members, "description")
     if description is None:
         raise fault(
@@ -49,7 +34,7 @@ def define(statement: Define) -> None:
 
 
 def _predicate(members: tuple[Member, ...]) -> None:
-    for flag in _FLAGS:
+    for flag in FLAGS:
         if given := values.member(members, flag):
             values.truth(given.value, flag)
     for name, refused in (("open_world", False), ("complete", True)):
@@ -81,7 +66,7 @@ def _attributes(attributes: Member) -> None:
             values.truth(member.value, "open")
         else:
             for field in _object(member):
-                _only(_object(field), _FIELD, f"The field {field.name!r}")
+                _only(_object(field), ATTRIBUTE_MEMBERS, f"The field {field.name!r}")
 
 
 def _object(member: Member) -> tuple[Member, ...]:
