@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import signal
@@ -46,6 +47,13 @@ def count(url: str) -> int:
         return int(row[0])
 
 
+def kill_all(server: PostgresServer) -> None:
+    """Kill the postmaster and every backend; one that followed another into death counts, too."""
+    for pid in processes_in(server.cluster, "postgres"):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
 def fill(url: str, rows: int) -> None:
     with psycopg.connect(url) as conn:
         conn.execute("create table if not exists kept (n int)")
@@ -57,8 +65,7 @@ def test_committed_rows_survive_kill_9_of_the_server_and_all_its_backends(
 ) -> None:
     server.start()
     fill(server.url, 1000)
-    for pid in processes_in(server.cluster, "postgres"):
-        os.kill(pid, signal.SIGKILL)
+    kill_all(server)
     server.start()
     assert count(server.url) == 1000
 
@@ -118,8 +125,7 @@ def test_a_stale_pid_file_that_names_a_living_stranger_blocks_nothing(
     fill(server.url, 5)
     pid_file = server.cluster / "postmaster.pid"
     content = pid_file.read_text().splitlines()
-    for pid in processes_in(server.cluster, "postgres"):
-        os.kill(pid, signal.SIGKILL)
+    kill_all(server)
     assert server.process is not None
     server.process.wait()
     stranger = subprocess.Popen(["sleep", "60"])
@@ -185,8 +191,7 @@ def test_it_runs_under_a_borrowed_account_where_root_has_no_user_namespace(
     assert server.process is not None
     status = Path(f"/proc/{server.process.pid}/status").read_text()
     assert f"\nUid:\t{pwd.getpwnam('nobody').pw_uid}\t" in status
-    for pid in processes_in(server.cluster, "postgres"):
-        os.kill(pid, signal.SIGKILL)
+    kill_all(server)
     server.start()
     assert count(server.url) == 3
 
