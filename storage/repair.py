@@ -32,8 +32,6 @@ class DigestMismatch(KipError):
     """The source is not the one that the repair was made from."""
 
     code = "DigestMismatch"
-    category = "artifact"
-    retry_class = "requires_reacquire_artifact"
     status = 409
 
 

@@ -1,15 +1,16 @@
 """What the graph refuses, with the codes of KIP 2.0 (contract kip-engine section 8).
 
-Each error is a `KipError`: `code` and `category` as KIP names them, `retry_class` saying what a
-caller must change before it asks again. HTTP statuses follow the nearest branch of the one tree.
-`retry` holds for what a job that reads the space again may well not meet a second time.
+Each error is a `KipError`; its category and retry class follow from its code (`error_codes`).
+HTTP statuses follow the nearest branch of the one tree. `retry` holds for what a job that reads the
+space again may well not meet a second time.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from storage.errors import BrainError
+from storage.graph.error_codes import REGISTRY
 
 
 class KipError(BrainError):
@@ -17,8 +18,16 @@ class KipError(BrainError):
 
     status = 400
     code = "InternalError"
-    category: ClassVar[str] = "data"
-    retry_class: ClassVar[str] = "requires_different_input"
+    category: ClassVar[str]
+    retry_class: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Look up what the registry says of the code; a class may say another retry class."""
+        super().__init_subclass__(**kwargs)
+        entry = REGISTRY[cls.code]
+        cls.category = entry.category
+        if "retry_class" not in vars(cls):
+            cls.retry_class = entry.retry_class
 
 
 # protocol
@@ -28,14 +37,12 @@ class DuplicateLocalHandle(KipError):
     """Two operations of one change set use the same handle."""
 
     code = "DuplicateLocalHandle"
-    category = "protocol"
 
 
 class DuplicateMutationTarget(KipError):
     """Two operations of one change set want different final values for the same path."""
 
     code = "DuplicateMutationTarget"
-    category = "protocol"
 
 
 # schema
@@ -45,42 +52,36 @@ class SchemaSymbolNotFound(KipError):
     """No installed package and no draft knows the name."""
 
     code = "SchemaSymbolNotFound"
-    category = "schema"
 
 
 class SchemaSymbolAmbiguous(KipError):
     """A local name stands for symbols of several packages."""
 
     code = "SchemaSymbolAmbiguous"
-    category = "schema"
 
 
 class SchemaSymbolConflict(KipError):
     """A symbol of that kind and name exists already."""
 
     code = "SchemaSymbolConflict"
-    category = "schema"
 
 
 class SchemaFieldNotFound(KipError):
     """A closed type or facet has no such field."""
 
     code = "SchemaFieldNotFound"
-    category = "schema"
 
 
 class TypeMismatch(KipError):
     """A value or an endpoint is of another type than the schema says."""
 
     code = "TypeMismatch"
-    category = "schema"
 
 
 class ConstraintViolation(KipError):
     """A value is of the right type, but outside what the schema allows."""
 
     code = "ConstraintViolation"
-    category = "schema"
 
 
 # data
@@ -133,7 +134,6 @@ class ImmutableField(KipError):
     """The field cannot change once it is written."""
 
     code = "ImmutableField"
-    category = "epistemic"
 
 
 class InvalidLifecycleTransition(KipError):
@@ -141,7 +141,6 @@ class InvalidLifecycleTransition(KipError):
 
     code = "InvalidLifecycleTransition"
     retry = True
-    category = "epistemic"
     status = 409
 
 
@@ -150,7 +149,6 @@ class SupersessionMismatch(KipError):
 
     code = "SupersessionMismatch"
     retry = True
-    category = "epistemic"
     status = 409
 
 
@@ -158,7 +156,6 @@ class EvidenceCorrectionConflict(KipError):
     """The evidence was corrected by another one already."""
 
     code = "EvidenceCorrectionConflict"
-    category = "epistemic"
     status = 409
 
 
@@ -166,7 +163,6 @@ class ActivityTerminal(KipError):
     """A finished activity does not change any more."""
 
     code = "ActivityTerminal"
-    category = "epistemic"
     status = 409
 
 
@@ -174,7 +170,6 @@ class ProjectionPolicyUnavailable(KipError):
     """No epistemic policy of that name is known."""
 
     code = "ProjectionPolicyUnavailable"
-    category = "epistemic"
 
 
 # governance
@@ -184,7 +179,6 @@ class SourceSuppressed(KipError):
     """The source was erased, and its content must not be stored again."""
 
     code = "NotAuthorized"
-    category = "governance"
     retry_class = "non_retryable"
     status = 403
 
@@ -197,8 +191,6 @@ class VersionConflict(KipError):
 
     code = "VersionConflict"
     retry = True
-    category = "transaction"
-    retry_class = "requires_refresh"
     status = 409
 
 
@@ -206,7 +198,6 @@ class ResourceExhausted(KipError):
     """A documented limit is reached."""
 
     code = "ResourceExhausted"
-    category = "resource"
     status = 413
 
 
@@ -214,8 +205,6 @@ class IdentityMergeConflict(KipError):
     """The two concepts cannot be made one."""
 
     code = "IdentityMergeConflict"
-    category = "data"
-    retry_class = "requires_refresh"
     status = 409
 
 
@@ -223,8 +212,6 @@ class LegalHoldConflict(KipError):
     """A legal hold keeps the element."""
 
     code = "LegalHoldConflict"
-    category = "governance"
-    retry_class = "requires_authority"
     status = 409
 
 
@@ -232,7 +219,6 @@ class PurgeDenied(KipError):
     """Something still refers to what is to be erased."""
 
     code = "PurgeDenied"
-    category = "governance"
     status = 409
 
 
@@ -240,15 +226,12 @@ class SchemaPackageUnavailable(KipError):
     """The package is not installed here, or is no package."""
 
     code = "SchemaPackageUnavailable"
-    category = "schema"
-    retry_class = "requires_refresh"
 
 
 class IdempotencyConflict(KipError):
     """The idempotency key was used for another request."""
 
     code = "IdempotencyConflict"
-    category = "transaction"
     status = 409
 
 
@@ -256,4 +239,3 @@ class SearchModeUnsupported(KipError):
     """That way of searching is not available."""
 
     code = "SearchModeUnsupported"
-    category = "search"

@@ -75,8 +75,6 @@ class RetractionNotAuthorized(KipError):
     """Only the actor of a claim withdraws it, or somebody who records what that actor said."""
 
     code = "RetractionNotAuthorized"
-    category = "epistemic"
-    retry_class = "requires_authority"
     status = 403
 
 

@@ -9,7 +9,6 @@ import psycopg
 from storage.errors import BrainError, DatabaseUnavailable, NotFound
 from storage.graph.errors import NotFoundOrNotVisible
 from storage.kip.errors import (
-    REGISTRY,
     ExecutionTimeout,
     KipError,
     OutcomeUnknown,
@@ -28,8 +27,6 @@ class InternalError(KipError):
     """Something went wrong on our side; the log has it."""
 
     code = "InternalError"
-    category = "system"
-    retry_class = "safe_same_request"
     status = 500
 
 
@@ -37,7 +34,7 @@ def as_error(error: Exception) -> KipError:
     """The KIP error for whatever was raised; what nobody foresaw is logged with its trace."""
     match error:
         case KipError():
-            return error if error.code in REGISTRY else _internal(error)
+            return error
         case NotFound():
             return NotFoundOrNotVisible("There is no such space.")
         case RecursionError():
