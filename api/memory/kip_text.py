@@ -38,9 +38,14 @@ def _result(result: Mapping[str, Any], columns: Sequence[str]) -> str:
     if "result" not in result:
         return f"{str(result['status']).capitalize()}."
     parts = [_value(result["result"], columns)]
+    parts += [_warning(warning) for warning in result.get("warnings", ())]
     if "next_cursor" in result:
         parts.append(f"More with `CURSOR {json.dumps(result['next_cursor'])}`.")
     return "\n\n".join(parts)
+
+
+def _warning(warning: Mapping[str, Any]) -> str:
+    return f"**{warning['code']}**: {_line(str(warning.get('message', '')))}"
 
 
 def _error(error: Mapping[str, Any]) -> str:

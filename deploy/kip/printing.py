@@ -34,6 +34,9 @@ def show(console: Console, command: Command | None, result: Mapping[str, Any]) -
         console.print(JSON.from_data(value))
     if receipt := result.get("receipt"):
         _receipt(console, receipt, result.get("extensions", {}).get(HANDLES, {}))
+    for warning in result.get("warnings", ()):
+        told = f"{warning['code']}: {warning.get('message', '')}"
+        console.print(Text(told, style="yellow"), soft_wrap=True)
     if cursor := result.get("next_cursor"):
         console.print(Text(f"More rows follow CURSOR {cursor}", style="dim"), soft_wrap=True)
 

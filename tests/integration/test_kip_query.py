@@ -437,6 +437,39 @@ def test_what_is_refused(ask: Ask, people: Any, text: str, code: str) -> None:
     assert refused.value.code == code
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            'FIND(?p.id) WHERE { ?p {type: "Person", nmae: "Ana"} }',
+            "A concept has no member nmae, so it matches nothing. Did you mean name?",
+        ),
+        (
+            "FIND(?p.id) WHERE { ?p {} NOT { ?p {goal: 1} } }",
+            "A concept has no member goal, so it matches nothing."
+            " An attribute is written attributes: {goal: …} or .attributes.goal.",
+        ),
+        (
+            "FIND(?a.id) WHERE { ?a ASSERTION {stanc: 1} }",
+            "An assertion has no member stanc, so it matches nothing. Did you mean stance?",
+        ),
+    ],
+)
+def test_a_member_that_no_element_has_is_told(
+    database: Database, space: str, people: Any, text: str, told: str
+) -> None:
+    found = run(database, space, text)
+    assert [warning["message"] for warning in found.warnings] == [told]
+
+
+def test_members_that_elements_have_are_not_told(
+    database: Database, space: str, people: Any
+) -> None:
+    text = """FIND(?p.name, ?p.attributes.any, ?x.retrieval.score) WHERE {
+        ?p {state: "archived", attributes: {nothing: 1}} ?x SEARCH CONCEPT "ana" LIMIT 2 }"""
+    assert run(database, space, text).warnings == []
+
+
 BELIEFS: list[tuple[str, list[Any]]] = [
     (
         'FIND(?b.status) WHERE { ?s {name: "Alice"} ?o {name: "Tea"} ?b BELIEF (?s, "prefers",'

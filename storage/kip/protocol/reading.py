@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from storage.database import database
@@ -44,7 +45,8 @@ def read(
         expected.check(snapshot.head_seq, snapshot.schema_env_version)
         if isinstance(statement, Find):
             found = find(snapshot, statement, caller=caller.principal)
-            return _outcome(snapshot, found.rows, found.next_cursor, found.context)
+            outcome = _outcome(snapshot, found.rows, found.next_cursor, found.context)
+            return replace(outcome, warnings=found.warnings)
         told = answer(
             snapshot,
             statement,

@@ -22,6 +22,7 @@ from storage.kip.query.layout import portable
 from storage.kip.query.limits import MAX_ROWS
 from storage.kip.query.mixed import Solver, has_beliefs
 from storage.kip.query.session import begin, bounded
+from storage.kip.query.unknown_members import unknown_members
 from storage.kip.snapshot import Snapshot, open_snapshot
 
 
@@ -32,6 +33,7 @@ class Found:
     rows: list[Any]
     next_cursor: str | None = None
     context: dict[str, Any] = field(default_factory=dict)
+    warnings: list[dict[str, Any]] = field(default_factory=list)
 
 
 def find(snapshot: Snapshot, statement: Find, *, caller: str) -> Found:
@@ -76,7 +78,7 @@ def find(snapshot: Snapshot, statement: Find, *, caller: str) -> Found:
         "snapshot_seq": snapshot.seq,
         "schema_environment_version": snapshot.schema_env_version,
     }
-    return Found(answer, next_cursor, context)
+    return Found(answer, next_cursor, context, unknown_members(statement))
 
 
 def check(snapshot: Snapshot, statement: Find) -> None:
