@@ -4,7 +4,8 @@ A route names its class where it is declared (`api.routes`). Without `ED25519_PU
 authentication: every caller is the anonymous principal of the space it names, the server listens
 on loopback only (`deploy/gunicorn_conf.py` refuses anything else), and this module keeps out the
 one kind of stranger that reaches loopback: a web page in a browser on this machine, by a
-cross-origin request or by a host name that was made to point here.
+cross-origin request or by a host name that was made to point here. Only the runtime inbox asks for
+a real credential even then (section 4.6); without keys that is a space token.
 
 Credentials are looked at before spaces are, so that a foreign space and one that does not exist
 answer alike.
@@ -13,16 +14,19 @@ answer alike.
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable
+from dataclasses import replace
 from enum import Enum
 from urllib.parse import urlsplit
 
-from flask import request
+from flask import g, request
 
 from api.errors import ForeignOrigin, WrongShard
 from storage import spaces
 from storage.canonical import digest_bytes
 from storage.credentials import cwt, space_tokens
 from storage.credentials.cwt import Claims
+from storage.credentials.space_tokens import SpaceToken
 from storage.database import Scope, database
 from storage.errors import NotAuthorized, Unauthenticated
 from storage.principals import Principal, anonymous, of_space_token, of_subject, public_reader
@@ -46,7 +50,7 @@ class Admission(Enum):
     WRITE = "write credential"
     #: A signed token that may write; no space token.
     MANAGEMENT = "management"
-    #: A credential that may read, never without authentication; `api.runtime.inbox` maps it.
+    #: A credential that may read, even without authentication; `api.runtime.inbox` maps it.
     RUNTIME = "runtime"
     #: The same, one that may write.
     RUNTIME_WRITE = "runtime write"
@@ -64,8 +68,8 @@ class Admission(Enum):
         return self not in (Admission.MANAGEMENT, Admission.OBSERVER)
 
     @property
-    def needs_authentication(self) -> bool:
-        """Whether it stays closed on a server that has no keys."""
+    def needs_credential(self) -> bool:
+        """Whether it stays closed to who brings no credential, on a server without keys, too."""
         return self in (Admission.RUNTIME, Admission.RUNTIME_WRITE, Admission.OBSERVER)
 
     @property
@@ -84,11 +88,13 @@ def admit(space_id: str, admission: Admission, *, across_labels: bool = False) -
     Raises `InvalidInput` for what is no space id, `Unauthenticated` and `NotAuthorized`.
     """
     scope = spaces.scope_of(space_id)
-    if not authenticating():
-        if admission.needs_authentication:
-            raise Unauthenticated("This server has no keys, and lets nobody in here.")
-        return anonymous(scope.space_id)
     credential = _bearer()
+    if not authenticating():
+        if not admission.needs_credential:
+            return anonymous(scope.space_id)
+        if not admission.takes_space_tokens:
+            raise Unauthenticated("This server has no keys, and can verify no signed token.")
+        return _by_space_token(scope, admission, credential, across_labels=across_labels)
     if credential is not None and not credential.startswith(space_tokens.PREFIX):
         return _by_claims(scope, admission, credential)
     return _by_space_token(scope, admission, credential, across_labels=across_labels)
@@ -122,6 +128,28 @@ def credential_digest() -> str | None:
     return None if credential is None else digest_bytes(credential.encode())
 
 
+def standing(space_id: str) -> Callable[[], bool]:
+    """Tells, whenever it is called, whether the credential of this request still holds.
+
+    For answers that last: what was let in once must not go on when its token was revoked or has
+    expired. Looking is no use of a token. Raises `DatabaseUnavailable`.
+    """
+    scope, credential = Scope(space_id), _bearer()
+
+    def holds() -> bool:
+        if credential is None or not authenticating():
+            return True
+        if credential.startswith(space_tokens.PREFIX):
+            with database().transaction(scope) as tx:
+                return space_tokens.is_valid(tx, scope, credential)
+        try:
+            return cwt.verify(credential, _keys()).covers(space_id)
+        except Unauthenticated:
+            return False
+
+    return holds
+
+
 def authenticating() -> bool:
     """Whether callers must say who they are."""
     return bool(settings().ed25519_pubkeys.strip())
@@ -151,8 +179,7 @@ def _by_claims(scope: Scope, admission: Admission, credential: str) -> Principal
         if _is_public(scope, admission):
             return public_reader(scope.space_id)
         raise
-    scopes = _enough(scope, admission, claims.scopes)
-    return of_subject(scope.space_id, claims.subject, scopes)
+    return _let_in(scope, admission, of_subject(scope.space_id, claims.subject, claims.scopes))
 
 
 def _by_space_token(
@@ -163,17 +190,26 @@ def _by_space_token(
             return public_reader(scope.space_id)
         if credential is None:
             raise Unauthenticated()
-    with database().transaction(scope) as tx:
-        token = space_tokens.used(tx, scope, credential)
+    token = _used(scope, credential)
     if token is None:
         raise Unauthenticated("The token is not valid here, or not any more.")
     if not admission.takes_space_tokens:
         raise NotAuthorized("A space token cannot do that; bring a signed token of the space.")
-    scopes = _enough(scope, admission, frozenset({token.scope}))
+    labels = None if token.labels is None else frozenset(token.labels)
+    scopes = frozenset({token.scope})
+    caller = _let_in(scope, admission, of_space_token(scope.space_id, token.name, scopes, labels))
     if across_labels and token.labels is not None:
         raise NotAuthorized("A token that is limited to labels cannot read this.")
-    labels = None if token.labels is None else frozenset(token.labels)
-    return of_space_token(scope.space_id, token.name, scopes, labels)
+    return caller
+
+
+def _used(scope: Scope, credential: str) -> SpaceToken | None:
+    """The valid token of that value; one request is one use, however often it is looked at."""
+    if "used_token" not in g:
+        with database().transaction(scope) as tx:
+            g.used_token = space_tokens.used(tx, scope, credential)
+    token: SpaceToken | None = g.used_token
+    return token
 
 
 def _bearer() -> str | None:
@@ -196,13 +232,14 @@ def _is_public(scope: Scope, admission: Admission) -> bool:
     return space is not None and space.public
 
 
-def _enough(scope: Scope, admission: Admission, scopes: frozenset[str]) -> frozenset[str]:
-    """The scopes of a credential, with what the public may do where they do not reach."""
+def _let_in(scope: Scope, admission: Admission, caller: Principal) -> Principal:
+    """The caller, if its scopes reach so far; where anyone may come in, with what anyone may do."""
     needed = admission.scope
-    if "*" not in scopes and needed not in scopes and _is_public(scope, admission):
-        return scopes | {needed}
-    _need_scope(scopes, needed)
-    return scopes
+    if caller.scopes.isdisjoint(("*", needed)) and _is_public(scope, admission):
+        # it goes on as itself, and sees no more than the public
+        return replace(caller, scopes=caller.scopes | {needed}, labels=frozenset())
+    _need_scope(caller.scopes, needed)
+    return caller
 
 
 def _need_scope(scopes: frozenset[str], needed: str) -> None:

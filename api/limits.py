@@ -1,13 +1,14 @@
 """How much is let in at once: 503 beyond what a process can serve, 429 beyond what models can do.
 
 Two limits, neither of which is a queue (seed 003 sections 6 and 10). They answer plain text, as the
-seed says, before anything of the request is looked at.
+seed says, and leave no trace.
 
-- `api_requests` requests of any kind per process. Probes and metrics are let in beyond it: a busy
-  server is not a dead one.
+- `api_requests` requests of any kind per process, before anything of the request is looked at.
+  Probes and metrics are let in beyond it: a busy server is not a dead one.
 - `LLM_MAX_CONCURRENCY` requests that hold their caller until a model may have answered, over all
   processes of one server. It has the size of the limit on model calls (`pipelines.ports.admission`)
-  and is independent of it: a run that was accepted waits for its turn at the model.
+  and is independent of it: a run that was accepted waits for its turn at the model. A place is
+  taken by who was admitted and whose body is here, so that strangers and slow senders hold none.
 
 A place among all processes is a lock on a byte of one file that they inherit; the system frees the
 locks of a process that dies.
@@ -140,20 +141,36 @@ def install(app: Flask) -> None:
 
 
 def refuse() -> Response | None:
-    """Take the places of this request; the answer when there is none for it, else None."""
-    route = request.url_rule.rule if request.url_rule is not None else ""
-    if route in UNLIMITED:
+    """Take this request's place in the process; the answer when there is none, else None."""
+    if _route() in UNLIMITED:
         return None
-    held: contextlib.ExitStack = request.environ[_HELD]
     if not _requests.take(settings().api_requests):
         return _busy(503, _BUSY_SERVER)
-    held.callback(_requests.leave)
-    if route in MODEL_ROUTES:
-        place = _model_places.take(settings().llm_max_concurrency)
-        if place is None:
-            return _busy(429, _BUSY_MODELS)
-        held.callback(_model_places.leave, place)
+    _held().callback(_requests.leave)
     return None
+
+
+def refuse_model() -> Response | None:
+    """Take the place of a request that waits for models; the answer when there is none.
+
+    None for the answer also where the route asks no model.
+    """
+    if _route() not in MODEL_ROUTES:
+        return None
+    place = _model_places.take(settings().llm_max_concurrency)
+    if place is None:
+        return _busy(429, _BUSY_MODELS)
+    _held().callback(_model_places.leave, place)
+    return None
+
+
+def _route() -> str:
+    return request.url_rule.rule if request.url_rule is not None else ""
+
+
+def _held() -> contextlib.ExitStack:
+    held: contextlib.ExitStack = request.environ[_HELD]
+    return held
 
 
 def refusals(path: str) -> dict[int, str]:

@@ -13,9 +13,13 @@ from collections.abc import Callable
 from typing import Any, Literal, cast
 
 from flask import Response, request
+from gunicorn.http.errors import ParseException
+from werkzeug.datastructures import MIMEAccept
+from werkzeug.exceptions import ClientDisconnected
 from werkzeug.http import parse_options_header
 
 from api import strict_cbor, strict_json
+from api.deadlines import deadlines
 from api.errors import BodyTimeout
 from storage.errors import InvalidInput, TooLarge, UnsupportedMediaType
 from storage.settings import settings
@@ -25,6 +29,8 @@ JSON: Media = "application/json"
 CBOR: Media = "application/cbor"
 MARKDOWN: Media = "text/markdown"
 MEDIA: tuple[Media, ...] = (JSON, CBOR, MARKDOWN)
+#: How many times `body_seconds` a whole body may take.
+_WHOLE = 6
 
 
 def read_body(from_text: Callable[[str], Any] | None = None, member: str = "") -> Any:
@@ -50,7 +56,9 @@ def preferred() -> Media:
     accept = request.headers.get("Accept")
     if accept is None or accept in ("*/*", JSON):
         return JSON
-    return cast(Media, request.accept_mimetypes.best_match(MEDIA, JSON))
+    # a charset, or a version, makes a format no other one
+    liked = MIMEAccept([(name.partition(";")[0], q) for name, q in request.accept_mimetypes])
+    return cast(Media, liked.best_match(MEDIA, JSON))
 
 
 def answer(
@@ -95,24 +103,44 @@ def _response(
 
 
 def _whole_body() -> bytes:
-    # gunicorn lends its socket: a client that stops in the middle must not keep a thread
+    # gunicorn lends its socket: a client that stops, or trickles, must not keep a thread
     connection = request.environ.get("gunicorn.socket")
-    before = connection.gettimeout() if connection is not None else None
+    if connection is None:
+        return _read()
+    silence = settings().body_seconds
+    before = connection.gettimeout()
+    with deadlines().of(connection, silence * _WHOLE) as deadline:
+        try:
+            connection.settimeout(silence)
+            return _read()
+        except InvalidInput:
+            if deadline.over:
+                raise BodyTimeout() from None
+            raise
+        finally:
+            connection.settimeout(before)
+
+
+def _read() -> bytes:
     try:
-        if connection is not None:
-            connection.settimeout(settings().body_seconds)
         body = request.get_data(cache=False)
+        told = request.content_length
         # a body without a length is cut at the limit rather than refused, unless more is asked for
-        if request.content_length is None and request.environ["wsgi.input"].read(1):
+        if told is None and request.environ["wsgi.input"].read(1):
             raise TooLarge("The body is larger than this server accepts.")
+        # nor does anybody below us compare what was told with what came
+        if told is not None and len(body) < told:
+            raise InvalidInput("The body ended before it was whole.")
     except TimeoutError:
         raise BodyTimeout() from None
-    except (OSError, ValueError) as error:
+    except ClientDisconnected as error:
+        # also what werkzeug makes of a read that took too long
+        if isinstance(error.__context__, TimeoutError):
+            raise BodyTimeout() from None
+        raise InvalidInput("The body ended before it was whole.") from error
+    except (OSError, ValueError, ParseException) as error:
         # what gunicorn raises for a chunked body that is none
         raise InvalidInput("The body could not be read: its framing is wrong.") from error
-    finally:
-        if connection is not None:
-            connection.settimeout(before)
     return body
 
 

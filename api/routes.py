@@ -15,7 +15,7 @@ from typing import Any, Literal
 from flask import Blueprint, Response, request
 from pydantic import BaseModel, TypeAdapter
 
-from api import negotiation
+from api import limits, negotiation
 from api.admission import Admission, admit, admit_manager, admit_operator
 from api.negotiation import CBOR, JSON, MEDIA, Media
 from api.strict_json import check_text
@@ -121,16 +121,14 @@ class Routes:
             def view(**given: Any) -> Response:
                 raw: Any = None
                 if isinstance(admits, Admission):
-                    space_id, admission = given.pop("space_id"), admits
-                    if admits_by is not None:
-                        try:
-                            raw = negotiation.read_body(from_text, text_member)
-                        except InvalidInput:
-                            # who may not call learns nothing from a body that cannot be read
-                            admit(space_id, admits, across_labels=across_labels)
-                            raise
-                        admission = admits_by(raw)
-                    given["caller"] = admit(space_id, admission, across_labels=across_labels)
+                    space_id = given.pop("space_id")
+                    if admits_by is None:
+                        given["caller"] = admit(space_id, admits, across_labels=across_labels)
+                    else:
+                        raw = _body_of_known(space_id)
+                        given["caller"] = admit(
+                            space_id, admits_by(raw), across_labels=across_labels
+                        )
                 elif admits == "manager":
                     admit_manager()
                 elif admits == "operator":
@@ -143,7 +141,26 @@ class Routes:
                     given["query"] = validated(query_of, _query())
                 elif request.query_string:
                     raise InvalidInput("This route takes no query parameters.")
-                return handler(**given)
+                return limits.refuse_model() or handler(**given)
+
+            def _body_of_known(space_id: str) -> Any:
+                """The body, where it chooses the class; nobody's body is waited for.
+
+                Who may not call learns nothing from a body that cannot be read.
+                """
+                assert isinstance(admits, Admission)
+                refused = None
+                try:
+                    admit(space_id, admits, across_labels=across_labels)
+                except errors.NotAuthorized as error:
+                    # enough perhaps for what the body asks for
+                    refused = error
+                try:
+                    return negotiation.read_body(from_text, text_member)
+                except InvalidInput:
+                    if refused is not None:
+                        raise refused from None
+                    raise
 
             self.blueprint.add_url_rule(path, handler.__name__, view, methods=[method], **options)
             self.operations.append(

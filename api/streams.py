@@ -2,19 +2,44 @@
 
 Each open stream (and each request that waits for a job) holds one of the server's threads, so
 that beyond `api_streams` of them new ones are refused with 503, and ordinary requests go on being
-answered. gunicorn waits for open streams when it is told to stop; they end themselves then.
+answered. gunicorn waits for open streams when it is told to stop; they end themselves then, and
+when the credential that opened them holds no more.
 """
 
 from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from api.errors import TooManyStreams
+from storage.errors import Unavailable
 from storage.settings import settings
+
+#: How often a stream looks whether its credential still holds, in seconds.
+LOOK_SECONDS = 5.0
+
+
+class Standing:
+    """Whether the caller of a stream would still be let in; looked at every `LOOK_SECONDS`."""
+
+    def __init__(self, holds: Callable[[], bool]) -> None:
+        self._holds = holds
+        self._looked = time.monotonic()
+
+    def ended(self) -> bool:
+        """Whether the credential is known not to hold any more."""
+        if time.monotonic() - self._looked < LOOK_SECONDS:
+            return False
+        self._looked = time.monotonic()
+        try:
+            return not self._holds()
+        except Unavailable:
+            # a stream outlives the database being away
+            return False
 
 
 class Place:

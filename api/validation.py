@@ -11,6 +11,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from storage.errors import BrainError, InvalidInput
 
+#: What pydantic calls a value that is no object; its own words name types of Python's.
+_NO_OBJECT = frozenset({"model_type", "model_attributes_type", "dict_type"})
+
 
 def validated(adapter: TypeAdapter[Any], value: Any) -> Any:
     """`value` as the model has it; raises `InvalidInput` naming the place.
@@ -30,6 +33,8 @@ def _told(error: ValidationError, value: Any) -> BrainError:
         return cause
     field = place(first["loc"], value)
     message = first["msg"].removeprefix("Value error, ")
+    if first["type"] in _NO_OBJECT:
+        message = "Input should be an object" if field else "The body should be an object"
     sentence = f"{field}: {message}." if field else f"{message}."
     return InvalidInput(sentence, field=field or None)
 

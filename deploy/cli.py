@@ -25,6 +25,7 @@ GROUPS = (
     "serve",
     "migrate",
     "doctor",
+    "runtime",
     "space",
     "jobs",
     "schedule",

@@ -36,7 +36,7 @@ def _address() -> str:
 
 
 bind = _address()
-worker_class = "gthread"
+worker_class = "deploy.gunicorn_worker.ApiWorker"
 workers = settings().api_processes
 threads = settings().api_threads
 # Requests that wait for a receipt beat by themselves; this is for a process that hangs whole.

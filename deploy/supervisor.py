@@ -1,6 +1,7 @@
 """The processes of `brainstem up`: started in order, watched, restarted, stopped in order.
 
-Whatever dies is started again, after a pause that grows while it keeps dying. When this process
+Whatever dies is started again, after a pause that grows while it keeps dying; a server that is
+alive and answers nobody for a minute is killed, so that it is started again. When this process
 itself is killed, the kernel ends its children; what it could not end is written down in the data
 folder with its time of birth, and the next start ends it.
 """
@@ -28,6 +29,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE, _STEADY = 0.2, 10.0, 30.0
 #: A log file is cut when it grows beyond this, its last part kept as NAME.log.1.
 _LOG_BYTES = 32 * 1024 * 1024
 _LOG_SECONDS = 60.0
+#: How often a server is asked whether it hangs, and how often in a row it must, to be killed.
+_LOOK_SECONDS, _LOOKS = 5.0, 12
 
 
 class Part(Protocol):
@@ -74,6 +77,18 @@ class _Kept:
     started: float
     deaths: int = 0
     due: float | None = None
+    looked: float = 0.0
+    hung: int = 0
+
+    def hangs(self, now: float) -> bool:
+        """Whether a part that can say so has been found hanging often enough to be ended."""
+        hangs: Callable[[], bool] | None = getattr(self.part, "hangs", None)
+        if hangs is None or now - self.looked < _LOOK_SECONDS:
+            return False
+        self.hung = self.hung + 1 if hangs() else 0
+        # counted from its answer: a look at a hanging server takes its time
+        self.looked = time.monotonic()
+        return self.hung >= _LOOKS
 
     def pause(self) -> float:
         """Count one more death; seconds to wait before the next start."""
@@ -127,6 +142,10 @@ class Supervisor:
                     f"{kept.part.name} ended ({_fate(kept.process.returncode)}); "
                     f"starting it again, see {kept.part.log}"
                 )
+            if kept.due is None and kept.hangs(now):
+                self._say(f"{kept.part.name} answers nobody and is killed")
+                signal_group(kept.process.pid, signal.SIGKILL)
+                kept.hung = 0
             if kept.due is not None and now >= kept.due:
                 self._restart(kept)
         if now - self._logs_checked > _LOG_SECONDS:

@@ -126,7 +126,11 @@ class Kind:
 
     `lane` is a name within the space, None where order does not matter. `batch` above 1 lets one
     message carry that many jobs, which one worker thread runs one after the other: only for work
-    of a few milliseconds. `max_attempts` counts claims, save those that a shutdown gave back.
+    of a few milliseconds. `max_attempts` counts claims, save those that were given back.
+
+    `reads` is for work that makes something of memory: what it has read is void once the processing
+    epoch of the space has changed (`storage.epochs`), and the run is given back. "to_write": the
+    epoch is held while it commits; "to_tell": it is looked at before the answer is.
     """
 
     name: str
@@ -135,16 +139,31 @@ class Kind:
     lane: str | None = None
     max_attempts: int = 5
     batch: int = 1
+    reads: Literal["to_write", "to_tell"] | None = None
 
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
-        Kind("formation", "memory", FormationPayload, lane="memory"),
-        Kind("maintenance", "memory", MaintenancePayload, lane="memory", max_attempts=3),
-        Kind("recall", "interactive", ConversationPayload, max_attempts=3),
-        Kind("briefing", "interactive", BriefingPayload, max_attempts=3),
-        Kind("shadow_eval", "interactive", ShadowPayload, lane="shadow_eval", max_attempts=2),
+        Kind("formation", "memory", FormationPayload, lane="memory", reads="to_write"),
+        Kind(
+            "maintenance",
+            "memory",
+            MaintenancePayload,
+            lane="memory",
+            max_attempts=3,
+            reads="to_write",
+        ),
+        Kind("recall", "interactive", ConversationPayload, max_attempts=3, reads="to_tell"),
+        Kind("briefing", "interactive", BriefingPayload, max_attempts=3, reads="to_tell"),
+        Kind(
+            "shadow_eval",
+            "interactive",
+            ShadowPayload,
+            lane="shadow_eval",
+            max_attempts=2,
+            reads="to_tell",
+        ),
         Kind("purge", "purge", PurgePayload, lane="memory"),
         Kind("forget", "memory", ForgetPayload, lane="memory"),
         Kind("embed", "knowledge", EmptyPayload, lane="embed"),

@@ -16,9 +16,11 @@ from typing import Any
 import psycopg
 
 from jobs.kinds import kind_of, validated
+from storage import conversations
 from storage import jobs as table
 from storage.canonical import digest
 from storage.database import Scope, Transaction
+from storage.epochs import EpochChanged
 from storage.errors import (
     BrainError,
     Conflict,
@@ -175,8 +177,8 @@ def cancel(tx: Transaction, principal: Principal, job_id: str) -> list[Job]:
 def retry(tx: Transaction, principal: Principal, job_id: str) -> Accepted:
     """Restart a failed or cancelled job as a new one linked to it by `parent_id`.
 
-    The ended job's receipt stays as it is. Asking twice answers the same new job. Raises
-    `NotFound`, and `Conflict` for a job that has not failed.
+    The ended job's receipt stays as it is; the record of a run follows the new job. Asking twice
+    answers the same new job. Raises `NotFound`, and `Conflict` for a job that has not failed.
     """
     scope = Scope(principal.space_id)
     job = table.lock(tx, scope, job_id)
@@ -184,7 +186,7 @@ def retry(tx: Transaction, principal: Principal, job_id: str) -> Accepted:
         raise NotFound("There is no such job in this space.")
     if job.state not in ("failed", "cancelled"):
         raise Conflict(f"Only a failed or cancelled job can be restarted; this one is {job.state}.")
-    return accept(
+    accepted = accept(
         tx,
         Principal(job.principal, "system", job.space_id, frozenset()),
         job.kind,
@@ -194,6 +196,9 @@ def retry(tx: Transaction, principal: Principal, job_id: str) -> Accepted:
         parent_id=job.id,
         detail={"restart_of": job.id, "by": principal.subject},
     )
+    if accepted.created:
+        conversations.follow_job(tx, scope, job_id, accepted.job.id)
+    return accepted
 
 
 def _cancelled(
@@ -253,6 +258,10 @@ def after_error(tx: Transaction, job: Job, error: BrainError) -> list[Job]:
         return _cancelled(tx, job)
     if error.code == "interrupted":
         return _back(tx, job, "released", delay=0.0, error=None, released=True)
+    if error.code == EpochChanged.code:
+        # no fault of the job's, so it costs it no attempt
+        why = {"reason": error.code}
+        return _back(tx, job, "released", delay=0.0, error=None, released=True, detail=why)
     if error.retry and job.attempt - job.released < job.max_attempts:
         asked = min(error.retry_after or 0.0, MAX_RETRY_AFTER_SECONDS)
         delay = max(backoff_seconds(job.attempt - job.released), asked)

@@ -37,17 +37,24 @@ def progress(job: Job) -> dict[str, Any]:
         told["phase"] = "failed"
         told["error"] = job.error
         return told
+    reason = waiting_reason(job)
+    if reason is not None:
+        told["reason"] = reason
     if job.state == "running":
-        if job.cancel_requested_at is not None:
-            told["reason"] = "cancel_requested"
         if job.progress is not None:
             told["steps"] = job.progress
-    elif job.coalesced_into is not None:
-        told["reason"] = "coalesced"
-    elif job.error is not None:
-        told["reason"] = job.error["code"]
+    elif job.coalesced_into is None and job.error is not None:
         told["next_attempt_at"] = to_text(job.available_at)
     return told
+
+
+def waiting_reason(job: Job) -> str | None:
+    """Why a job that has not ended is not further, as a code; None where nothing holds it up."""
+    if job.state == "running":
+        return None if job.cancel_requested_at is None else "cancel_requested"
+    if job.coalesced_into is not None:
+        return "coalesced"
+    return None if job.error is None else str(job.error["code"])
 
 
 def view(job: Job) -> dict[str, Any]:

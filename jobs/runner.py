@@ -27,9 +27,11 @@ from jobs.dispatch import announce
 from jobs.failpoints import failpoint
 from jobs.kinds import KINDS, kind_of
 from pipelines.work import Effect, FollowUp, Result, Usage
+from storage import epochs
 from storage import jobs as table
 from storage import usage as usage_table
 from storage.database import Scope, Transaction, database
+from storage.epochs import EpochChanged
 from storage.errors import (
     BrainError,
     Cancelled,
@@ -77,6 +79,7 @@ class Attempt:
     cancel_seen: float | None = None
     _told: float = 0.0
     _cursor: dict[str, Any] | None = None
+    _epoch: int | None = None
 
     @property
     def scope(self) -> Scope:
@@ -138,9 +141,24 @@ class Attempt:
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
-        """A read-only transaction on one snapshot of the space."""
+        """A read-only transaction on one snapshot of the space.
+
+        Raises `EpochChanged` for work that reads to make something of it, when what it read before
+        may not be used any more.
+        """
         with database().transaction(self.scope, snapshot=True) as tx:
+            if kind_of(self.kind).reads is not None:
+                seen = epochs.current(tx, self.scope)
+                if self._epoch not in (None, seen):
+                    raise EpochChanged()
+                self._epoch = seen
             yield tx
+
+    def hold_epoch(self, tx: Transaction) -> None:
+        """See that what this attempt has read may still be used; raises `EpochChanged`."""
+        if self._epoch is not None:
+            still = kind_of(self.kind).reads == "to_write"
+            epochs.require(tx, self.scope, self._epoch, still=still)
 
     def given_up(self, now: float) -> bool:
         """Whether the run has said nothing for too long, or has not heard that it is cancelled.
@@ -158,6 +176,7 @@ class Attempt:
         with database().transaction(self.scope) as tx:
             if not table.set_cursor(tx, self.job.id, self.job.fence, cursor):
                 raise LeaseLost()
+            self.hold_epoch(tx)
             answer = apply(tx)
         self._cursor = cursor
         failpoint("after_batch", self.kind)
@@ -346,6 +365,7 @@ class Runner:
                     raise LeaseLost()
                 if held[attempt.job_id]:
                     raise Cancelled()
+                attempt.hold_epoch(tx)
                 result = effect.apply(tx)
                 for usage in attempt.usages:
                     usage_table.add(tx, scope, usage)

@@ -44,6 +44,8 @@ def run_worker(queues: Sequence[str], threads: int) -> None:
     broker.wake_ups.on_cancel(runner.beat_soon)
     declare(broker, runner)
     worker = dramatiq.Worker(broker, queues=set(queues), worker_threads=threads)
+    # no more than it has threads for: what one worker holds and cannot run, another could
+    worker.queue_prefetch = threads
     listener = threading.Thread(
         target=broker.wake_ups.listen,
         args=(redis_client(), stop.event),

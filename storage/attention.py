@@ -115,7 +115,7 @@ def _position(cursor: str | None) -> tuple[str, tuple[int, int, str]]:
     if match is None:
         raise CursorInvalid("This is no cursor of attention; leave it out to read from the start.")
     if match[1] is None:
-        return (START, (0, 0, "")) if cursor is None else (cursor, (0, 0, ""))
+        return cursor or START, (0, 0, "")
     if match[2] is None:
         return match[0], (int(match[1]) + 1, 0, "")
     return match[0], (int(match[1]), *_order(match[2]))

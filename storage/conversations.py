@@ -5,7 +5,7 @@ A record's status is that of its job until the run's own transaction settles it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -133,15 +133,17 @@ def settle(
     usage: dict[str, int] | None = None,
     label: str | None = None,
     failed_reason: str | None = None,
+    extra: Mapping[str, Any] | None = None,
 ) -> None:
     """Complete the record of a run, in the transaction that ends its job.
 
-    `failed_reason` says why a run that came to its end has no answer.
+    `failed_reason` says why a run that came to its end has no answer; `extra` joins what the record
+    has of that name.
     """
     tx.execute(
         "update conversation set final_status = %s, failed_reason = %s,"
         " messages = messages || %s::jsonb, artifacts = artifacts || %s::jsonb,"
-        " usage = %s, label = coalesce(%s, label), updated_at = now()"
+        " usage = %s, label = coalesce(%s, label), extra = extra || %s, updated_at = now()"
         " where space_id = %s and id = %s",
         (
             "completed" if failed_reason is None else "failed",
@@ -150,6 +152,7 @@ def settle(
             Jsonb(list(artifacts)),
             None if usage is None else Jsonb(usage),
             label,
+            Jsonb(dict(extra or {})),
             scope.space_id,
             conversation_id,
         ),

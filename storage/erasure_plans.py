@@ -20,8 +20,8 @@ from storage.database import Scope, Transaction, sql
 
 PlanScope = Literal["payload_only", "semantic"]
 Status = Literal["pending", "partial", "blocked", "completed"]
-#: Entries of a list that the wire form has at most.
-_MOST = 128
+#: Entries that the wire form has at most: of a list of refs, of the targets, of the surfaces.
+_MOST, _MOST_TARGETS, _MOST_SURFACES = 128, 512, 512
 _COLUMNS = (
     "ref, caller, job_id, receipt_ref, scope, target_ref, basis_seq, erased_seq, status,"
     " source_refs, targets, host_surfaces, external_exports, receipts, traces, open_points,"
@@ -35,8 +35,8 @@ class ErasurePlan:
 
     `targets` are `{ref, surface, state}`, `host_surfaces` `{surface, ref, state, verified_at}`,
     `open_points` `{ref, why}` that keep it from being complete. `basis_seq` is the state that it
-    was made on, `erased_seq` the commit that erased, if one was needed. `orphans` are concepts that
-    nothing refers to any more, `readers` the jobs (id to fence) that ran when it was erased.
+    was made on, `erased_seq` the last commit that erased, if one was needed. `orphans` are concepts
+    that nothing refers to any more, `readers` the jobs (id to fence) that ran when it was erased.
     """
 
     ref: str
@@ -61,7 +61,11 @@ class ErasurePlan:
     updated_at: datetime
 
     def as_json(self) -> dict[str, Any]:
-        """The wire form, seed 003 `{plan_ref, receipt_ref, plan, host_surfaces}`."""
+        """The wire form, seed 003 `{plan_ref, receipt_ref, plan, host_surfaces}`.
+
+        The plan's lists are bounded there: what is not erased comes first, and the numbers of all
+        stand beside the plan.
+        """
         return {
             "plan_ref": self.ref,
             "receipt_ref": self.receipt_ref,
@@ -69,13 +73,22 @@ class ErasurePlan:
                 "scope": self.scope,
                 "basis_seq": self.basis_seq,
                 "source_event_refs": self.source_refs[:_MOST],
-                "targets": self.targets,
+                "targets": _open_first(self.targets, _MOST_TARGETS),
                 "external_exports": self.external_exports[:_MOST],
                 "status": self.status,
-                "receipts": self.receipts,
+                "receipts": self.receipts[-_MOST:],
             },
-            "host_surfaces": self.host_surfaces,
+            "host_surfaces": _open_first(self.host_surfaces, _MOST_SURFACES),
+            "source_event_refs_total": len(self.source_refs),
+            "targets_total": len(self.targets),
+            "external_exports_total": len(self.external_exports),
+            "receipts_total": len(self.receipts),
+            "host_surfaces_total": len(self.host_surfaces),
         }
+
+
+def _open_first(entries: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+    return sorted(entries, key=lambda entry: bool(entry["state"] == "erased"))[:most]
 
 
 def create(
@@ -94,13 +107,18 @@ def create(
     targets: Sequence[Mapping[str, Any]],
     traces: Mapping[str, Any],
     open_points: Sequence[Mapping[str, str]],
+    erased_seq: int | None = None,
 ) -> None:
-    """Keep a new plan, in the transaction that accepts its job."""
+    """Keep a new plan, in the transaction that accepts its job.
+
+    `erased_seq` is of one that goes on with what another has begun to erase.
+    """
     at = now()
     tx.execute(
         "insert into erasure_plan (space_id, ref, caller, job_id, receipt_ref, scope, target_ref,"
-        " basis_seq, status, source_refs, targets, traces, open_points, created_at, updated_at)"
-        " values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        " basis_seq, erased_seq, status, source_refs, targets, traces, open_points, created_at,"
+        " updated_at)"
+        " values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
         (
             scope.space_id,
             ref,
@@ -110,6 +128,7 @@ def create(
             mode,
             target_ref,
             basis_seq,
+            erased_seq,
             status,
             list(source_refs),
             Jsonb(list(targets)),
@@ -148,7 +167,9 @@ def unfinished(
         ),
         (scope.space_id, caller, target_ref, mode),
     ).fetchone()
-    if plan is None or plan.status in ("completed", "blocked"):
+    if plan is None or plan.status == "completed":
+        return None
+    if plan.status == "blocked" and plan.erased_seq is None:
         return None
     job = jobs.get(tx, scope, plan.job_id)
     entries = [*plan.targets, *plan.host_surfaces]

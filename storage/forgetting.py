@@ -17,7 +17,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from storage import probe_cache
 from storage.database import Scope, Transaction, sql
 from storage.erasure.elements import unwind
 from storage.graph import state
@@ -131,8 +130,6 @@ def forget(tx: Transaction, scope: Scope, principal: str, entities: Iterable[str
         ChangeSet(tuple(Purge(id, policy="tombstone_reference") for id in sorted(erased))),
         tx_class="forget",
     )
-    if erased:
-        probe_cache.forget_misses(tx, scope)
     return Forgotten(asked, existed, errors, erased, made.seq, made.head_seq)
 
 

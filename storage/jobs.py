@@ -16,6 +16,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from storage.database import Scope, Transaction, sql
+from storage.ids import is_id
 
 JobState = Literal["accepted", "running", "succeeded", "failed", "cancelled"]
 TERMINAL: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
@@ -158,6 +159,8 @@ def get(tx: Transaction, scope: Scope, job_id: str) -> Job | None:
 
 def by_receipt(tx: Transaction, scope: Scope, principal: str, receipt_ref: str) -> Job | None:
     """The caller's job of that receipt; None for an unknown one and for anybody else's."""
+    if not is_id(receipt_ref, "rcp"):
+        return None
     return _one(
         tx,
         f"select {_COLUMNS} from job where receipt_ref = %s and space_id = %s and principal = %s",

@@ -132,13 +132,17 @@ def guard(config: ModelConfig) -> ModelConfig:
 
 
 def _address(url: str) -> SplitResult | None:
-    """`url` in parts; None for what is no URL at all, such as one with a port that is no number."""
+    """`url` in parts; None for what is no URL at all, such as one with a port that is no number,
+    and for what readers of URLs take for different ones.
+    """
+    if "\\" in url or any(character.isspace() for character in url):
+        return None
     try:
         parts = urlsplit(url)
-        _ = parts.port
+        port = parts.port
     except ValueError:
         return None
-    return parts
+    return None if port == 0 else parts
 
 
 def _text(value: Mapping[str, Any], name: str, *, required: bool) -> str:

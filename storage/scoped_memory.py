@@ -64,7 +64,8 @@ def admitted(
               from unnest(%(ids)s::text[]) as w(id)
               join {version("v", "w.id", seq)} on v.state in ('active', 'archived', 'merged')
               left join lateral (select context_refs from assertion a
-                     where a.space_id = %(space)s and a.id = w.id limit 1) a on true
+                     where a.space_id = %(space)s and a.id = w.id limit 1) a
+                     on w.id like 'A-%%'
             """
         ),
         {"space": scope.space_id, "ids": sorted(ids), "seq": seq},
@@ -128,13 +129,16 @@ def some(
 def of_types(
     tx: Transaction, scope: Scope, types: Sequence[str], seq: int | None, limit: int
 ) -> list[Record]:
-    """Up to `limit` active concepts of these types; fewer may be told where many are not active."""
+    """Up to `limit` active concepts of these types; fewer may be told where many are not active.
+
+    What they were made of is left out: one conversation can have a thousand messages.
+    """
     source = """
         unnest(%(types)s::text[]) as t(lineage)
         cross join lateral (select id from element e where e.space_id = %(space)s and e.kind = 'C'
                and e.type_lineage = t.lineage limit 2 * %(limit)s) w"""
     lineages = [_PROFILE + name for name in types]
-    return _read(tx, scope, seq, source, {"types": lineages, "limit": limit})
+    return _read(tx, scope, seq, source, {"types": lineages, "limit": limit}, evidence=False)
 
 
 def _records(
@@ -166,19 +170,22 @@ def _read(
     given: dict[str, Any],
     *,
     where: str = "true",
+    evidence: bool = True,
 ) -> list[Record]:
+    made_of = f"""
+        array(select distinct i.target_id from edge o
+                join lateral (select target_id from edge i
+                       where i.space_id = %(space)s and i.source_id = o.source_id
+                         and i.field_lineage = 'inputs' and {at_seq("i", seq)}
+                         and i.target_id like 'E-%%' offset 0) i on true
+               where o.space_id = %(space)s and o.target_id = e.id
+                 and o.field_lineage = 'outputs' and {at_seq("o", seq)}
+               order by i.target_id)"""
     rows = tx.execute(
         sql(
             f"""
             select e.id, e.type_lineage, v.version, v.name, v.doc -> 'attributes',
-                   array(select distinct i.target_id from edge o
-                           join lateral (select target_id from edge i
-                                  where i.space_id = %(space)s and i.source_id = o.source_id
-                                    and i.field_lineage = 'inputs' and {at_seq("i", seq)}
-                                    and i.target_id like 'E-%%' offset 0) i on true
-                          where o.space_id = %(space)s and o.target_id = e.id
-                            and o.field_lineage = 'outputs' and {at_seq("o", seq)}
-                          order by i.target_id)
+                   {made_of if evidence else "'{}'::text[]"}
               from {source}
               join lateral (select id, type_lineage, created_seq from element e
                      where e.space_id = %(space)s and e.id = w.id and e.kind = 'C'
@@ -190,8 +197,8 @@ def _read(
         {"space": scope.space_id, "seq": seq, **given},
     )
     return [
-        Record(id, lineage.rpartition("/")[2], number, name, attributes or {}, tuple(evidence))
-        for id, lineage, number, name, attributes, evidence in rows
+        Record(id, lineage.rpartition("/")[2], number, name, attributes or {}, tuple(cited))
+        for id, lineage, number, name, attributes, cited in rows
     ]
 
 

@@ -19,7 +19,7 @@ from storage.clock import now, to_text
 from storage.database import Scope, Transaction
 from storage.graph import state
 from storage.graph.errors import SourceSuppressed
-from storage.ids import new_id
+from storage.ids import is_id, new_id
 from storage.kip.errors import IdempotencyConflict
 from storage.source_digests import message_digest, source_digest
 
@@ -108,6 +108,8 @@ def stage(
 
 def get(tx: Transaction, scope: Scope, caller: str, ref: str) -> StagedSource | None:
     """The caller's source of that handle; None for an unknown and for anybody else's."""
+    if not is_id(ref, "src"):
+        return None
     return (
         tx.cursor(row_factory=class_row(StagedSource))
         .execute(

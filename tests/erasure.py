@@ -7,6 +7,18 @@ from pathlib import Path
 import psycopg
 from psycopg.sql import SQL, Identifier
 
+from storage.database import Database, Scope
+from storage.graph.changes import (
+    Change,
+    ChangeSet,
+    Citation,
+    CreateAssertion,
+    CreateEvidence,
+    EnsureProposition,
+    UpsertConcept,
+    Value,
+)
+from storage.graph.commit import commit
 from tests.services import Services
 
 
@@ -69,3 +81,21 @@ def in_redis(services: Services, *words: str) -> list[str]:
             if any(needle in key.lower() or needle in value.lower() for needle in needles):
                 found.append(key.decode(errors="replace"))
     return found
+
+
+def claim_often(database: Database, scope: Scope, times: int, word: str = "somebody") -> str:
+    """One claim that is made so many times, each time with a message of its own; its first id."""
+    first = ""
+    for start in range(0, times, 700):
+        changes: list[Change] = [
+            UpsertConcept("?p", type="Person", key="person:x", initial_name="X"),
+            EnsureProposition("?t", "?p", "timezone", Value("+01:00")),
+        ]
+        for n in range(start, min(start + 700, times)):
+            changes.append(CreateEvidence(f"?e{n}", "user_statement", f"message {n} of {word}"))
+            cited = (Citation(f"?e{n}"),)
+            changes.append(CreateAssertion(f"?a{n}", "?t", "?p", "stated", citations=cited))
+        with database.transaction(scope) as tx:
+            made = commit(tx, scope, "p", ChangeSet(tuple(changes)), tx_class="test")
+        first = first or made.ids["?a0"]
+    return first

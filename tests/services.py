@@ -50,7 +50,7 @@ def wait_for(
 class Services:
     """The servers of one test session."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, options: Mapping[str, str] | None = None) -> None:
         self.folder = DataFolder(data)
         self.folder.make()
         self.data = self.folder.path
@@ -60,7 +60,7 @@ class Services:
             self.folder.postgres,
             sockets,
             self.folder.log("postgres"),
-            options={"shared_buffers": "128MB"},
+            options={"shared_buffers": "128MB"} if options is None else options,
         )
         self.valkey = ValkeyServer(self.folder.valkey, sockets, self.folder.log("valkey"))
         # The kernel ends a bound child with the *thread* that started it: this one lives as long
@@ -100,12 +100,13 @@ class Services:
         self._starter.submit(self.postgres.start).result()
         self._starter.submit(self.valkey.start).result()
 
-    def close(self) -> None:
-        """Stop both servers and remove everything."""
+    def close(self, *, keep: bool = False) -> None:
+        """Stop both servers and remove everything; with `keep` the data stays, flushed."""
         self._starter.submit(self.valkey.stop).result()
-        self._starter.submit(self.postgres.stop, "immediate").result()
+        self._starter.submit(self.postgres.stop, "fast" if keep else "immediate").result()
         self._starter.shutdown()
-        shutil.rmtree(self.data, ignore_errors=True)
+        if not keep:
+            shutil.rmtree(self.data, ignore_errors=True)
         shutil.rmtree(self.sockets, ignore_errors=True)
 
     # faults
@@ -351,23 +352,31 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def started_services() -> Iterator[Services]:
-    """Services in a new folder, migrated, and named in this process's environment."""
+def started_services(
+    kept: Path | None = None, options: Mapping[str, str] | None = None
+) -> Iterator[Services]:
+    """Services in a new folder, migrated, and named in this process's environment.
+
+    With `kept` they run on that folder, made if it is missing, and its data outlives them.
+    `options` are PostgreSQL's, in place of the small ones that tests run with.
+    """
     from storage import migrations, settings
     from storage.database import database
 
-    services = Services(Path(tempfile.mkdtemp(prefix="brainstem-test-", dir="/tmp")))
+    folder = kept or Path(tempfile.mkdtemp(prefix="brainstem-test-", dir="/tmp"))
+    services = Services(folder, options)
     before = dict(os.environ)
     try:
         services.start()
         os.environ.update(services.environment)
         settings.reload()
         migrations.upgrade()
-        services.remember_seeds()
+        if kept is None:
+            services.remember_seeds()
         yield services
     finally:
         database().close()
-        services.close()
+        services.close(keep=kept is not None)
         os.environ.clear()
         os.environ.update(before)
         settings.reload()

@@ -15,17 +15,19 @@ from api.memory.outputs import ZERO_USAGE, RpcResponse
 from api.negotiation import answer
 from api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from api.routes import Answer, Routes
-from storage import conversations, spaces
+from storage import conversations, recall_receipts, spaces
 from storage.clock import to_millis
 from storage.conversations import Collection, Conversation
 from storage.database import Scope, database
 from storage.errors import InvalidInput, NotAuthorized, NotFound
-from storage.principals import Principal
+from storage.principals import SUBJECT_PREFIX, Principal
 
 routes = Routes("conversations", tag="memory")
 
 _CLOSED = ConfigDict(extra="forbid")
 _HOUR_MILLIS = 3_600_000
+#: The principal of the brain itself, as the seed's server writes it.
+BRAIN = "uuc56-gyb"
 #: The largest id that the database can hold.
 _MAX_ID = 2**63 - 1
 
@@ -114,21 +116,39 @@ def get_delta(caller: Principal, conversation_id: str, query: SinceOffsets) -> R
     return answer(delta)
 
 
+def _user(subject: str) -> str:
+    """The signed subject of a caller; the brain's own principal for all who have none.
+
+    Decoders of the seed's clients read a `user` as a principal's text. `caller` says who it was.
+    """
+    return subject.removeprefix(SUBJECT_PREFIX) if subject.startswith(SUBJECT_PREFIX) else BRAIN
+
+
 def record(row: Conversation) -> dict[str, Any]:
-    """A conversation in the seed's words."""
+    """A conversation in the seed's words; artifacts have what its clients' resources need."""
     created = to_millis(row.created_at)
     told: dict[str, Any] = {
         "_id": row.id,
-        "user": row.principal,
+        "user": _user(row.principal),
+        "caller": row.principal,
         "messages": row.messages,
         "resources": row.resources,
-        "artifacts": row.artifacts,
+        "artifacts": [
+            {
+                "_id": number,
+                "name": one.get("type", row.collection),
+                "tags": [row.collection],
+                **one,
+            }
+            for number, one in enumerate(row.artifacts, 1)
+        ],
         "status": row.status,
         "period": created // _HOUR_MILLIS,
         "created_at": created,
         "updated_at": to_millis(row.updated_at),
         "usage": row.usage or ZERO_USAGE,
-        "extra": row.extra,
+        # the receipt of a recall is the host's
+        "extra": {k: v for k, v in row.extra.items() if k != recall_receipts.MEMBER},
     }
     for name in ("thread", "label", "failed_reason"):
         value = getattr(row, name)
@@ -138,8 +158,11 @@ def record(row: Conversation) -> dict[str, Any]:
 
 
 def _check_reader(caller: Principal, collection: str) -> None:
-    """Recalls of the time before a space was made public may quote what the public must not see."""
-    if collection == "recall" and caller.kind == "anonymous" and "*" not in caller.scopes:
+    """Recalls of the time before a space was made public may quote what the public must not see.
+
+    The public sees what carries no label, and so does a caller who may only write.
+    """
+    if collection == "recall" and caller.labels is not None:
         raise NotAuthorized("What was asked here is not public.")
 
 

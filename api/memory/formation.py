@@ -9,7 +9,7 @@ from flask import Response
 from api.admission import Admission
 from api.idempotency import HEADER as IDEMPOTENCY_KEY
 from api.idempotency import idempotency
-from api.memory.inputs import FormationInput, without_nulls
+from api.memory.inputs import FormationInput, told_context, without_nulls
 from api.memory.outputs import ZERO_USAGE, AgentOutput, RpcResponse
 from api.memory.runs import accept_run, follow, location
 from api.negotiation import answer
@@ -40,7 +40,7 @@ def formation(caller: Principal, body: FormationInput) -> Response:
     """
     messages = [without_nulls(dict(message)) for message in body.messages]
     told: dict[str, Any] = {}
-    context = without_nulls(dict(body.context or {}))
+    context = told_context(body.context)
     if context:
         told["context"] = context
     if body.timestamp is not None:

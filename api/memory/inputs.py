@@ -6,11 +6,13 @@ carried along inside messages and content parts, because those are kept verbatim
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 from typing_extensions import TypedDict
 
+from api import strict_json
+from api.validation import validated
 from storage import memory_policy
 from storage.clock import parse_text, to_millis, to_text
 from storage.errors import InvalidInput, TooLarge
@@ -82,12 +84,17 @@ def _text_is_text(part: ContentPart) -> ContentPart:
 Part = Annotated[ContentPart, AfterValidator(_text_is_text)]
 
 
-class Message(TypedDict):
-    """One message. `timestamp` is when it was observed, Unix milliseconds."""
+class MessageMembers(TypedDict):
+    """One message. `timestamp` is when it was observed, Unix milliseconds.
+
+    An assistant that only calls a tool says nothing: its `content` may be null or absent.
+    """
 
     __pydantic_config__ = _CARRIES  # type: ignore[misc]
     role: Literal["system", "user", "assistant", "tool"]
-    content: str | Annotated[list[str | Part], Field(json_schema_extra={"maxItems": MAX_PARTS})]
+    content: NotRequired[
+        str | Annotated[list[str | Part], Field(json_schema_extra={"maxItems": MAX_PARTS})] | None
+    ]
     name: NotRequired[Name | None]
     user: NotRequired[Name | None]
     timestamp: NotRequired[
@@ -95,14 +102,64 @@ class Message(TypedDict):
     ]
 
 
+def _with_content(message: MessageMembers) -> MessageMembers:
+    """The message as it is kept: what says nothing has no parts."""
+    return message if message.get("content") is not None else {**message, "content": []}
+
+
+Message = Annotated[MessageMembers, AfterValidator(_with_content)]
+
+
 class InputContext(TypedDict):
-    """Who is spoken with, by which agent, where, about what; `source` is no deduplication key."""
+    """Who is spoken with, by which agent, where, about what; `source` is no deduplication key.
+
+    `user` is the old name of `counterparty`.
+    """
 
     __pydantic_config__ = _STRICT  # type: ignore[misc]
     counterparty: NotRequired[Name | None]
     agent: NotRequired[Name | None]
     source: NotRequired[Name | None]
     topic: NotRequired[Name | None]
+    user: NotRequired[Annotated[Name | None, Field(deprecated=True)]]
+
+
+_CONTEXT: TypeAdapter[InputContext] = TypeAdapter(InputContext)
+
+
+def _context(given: InputContext | str | None) -> InputContext | None:
+    """A context as it is meant: agents often send the object as a JSON text, or twice so."""
+    found: Any = given
+    for _ in range(2):
+        if isinstance(found, str):
+            try:
+                found = strict_json.decode(found.encode()) if found.strip() else None
+            except InvalidInput:
+                raise InvalidInput(
+                    "The context is an object, or the text of one.", field="context"
+                ) from None
+    if found is None:
+        return None
+    if not isinstance(found, dict):
+        raise InvalidInput("The context is an object, or the text of one.", field="context")
+    if found is not given:
+        found = _validated_context(found)
+    user = found.pop("user", None)
+    if user is not None and found.get("counterparty") is None:
+        found["counterparty"] = user
+    return cast(InputContext, found)
+
+
+def _validated_context(given: Any) -> InputContext:
+    try:
+        return cast(InputContext, validated(_CONTEXT, given))
+    except InvalidInput as error:
+        field = ".".join(part for part in ("context", error.data.get("field")) if part)
+        raise InvalidInput(error.message, field=field) from None
+
+
+#: A context, or the JSON text of one; `null` and blank texts are none.
+Context = Annotated[InputContext | str | None, AfterValidator(_context)]
 
 
 def without_nulls(given: dict[str, Any]) -> dict[str, Any]:
@@ -110,9 +167,14 @@ def without_nulls(given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
+def told_context(context: InputContext | str | None) -> dict[str, Any]:
+    """What a context says, without its nulls; nothing for none."""
+    return without_nulls(dict(context)) if isinstance(context, dict) else {}
+
+
 def texts_of(message: Message) -> list[str]:
     """The texts of a message: its content, or those of its text parts."""
-    content = message["content"]
+    content = message.get("content") or []
     if isinstance(content, str):
         return [content]
     return [
@@ -131,7 +193,8 @@ def _messages(messages: list[Message]) -> list[Message]:
     empty = True
     for index, message in enumerate(messages):
         field = f"messages.{index}.content"
-        if isinstance(message["content"], list) and len(message["content"]) > MAX_PARTS:
+        content = message.get("content")
+        if isinstance(content, list) and len(content) > MAX_PARTS:
             raise TooLarge(f"A message has at most {MAX_PARTS} parts.", field=field)
         texts = texts_of(message)
         if sum(map(len, texts)) > limits.max_message_chars:
@@ -159,7 +222,7 @@ class FormationInput(BaseModel):
 
     model_config = _STRICT
     messages: Annotated[list[Message], Field(min_length=1), AfterValidator(_messages)]
-    context: InputContext | None = None
+    context: Context = None
     timestamp: Timestamp | None = None
 
     @staticmethod
@@ -183,7 +246,7 @@ class RecallInput(BaseModel):
 
     model_config = _STRICT
     query: Annotated[str, Field(min_length=1), AfterValidator(check_query)]
-    context: InputContext | None = None
+    context: Context = None
     budget: RecallBudget | None = None
 
     @staticmethod

@@ -104,6 +104,7 @@ class KipResponse(BaseModel):
     execution: dict[str, Any] | None = None
     context: dict[str, Any] | None = None
     snapshot: dict[str, Any] | None = None
+    warnings: list[Any] | None = None
     next_cursor: str | None = None
     error: KipError | None = None
 

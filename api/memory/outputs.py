@@ -149,10 +149,15 @@ ConversationStatus = Literal["submitted", "working", "idle", "completed", "faile
 
 
 class Conversation(BaseModel):
-    """The record of a run. Times are Unix milliseconds; `period` is its hour since 1970."""
+    """The record of a run. Times are Unix milliseconds; `period` is its hour since 1970.
+
+    `user` is the signed subject of who asked for it, or the brain's own principal; `caller` says
+    whoever it was.
+    """
 
     id: int = Field(alias="_id")
     user: str
+    caller: str
     thread: str | None = None
     label: str | None = None
     messages: list[dict[str, Any]]

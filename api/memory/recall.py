@@ -11,7 +11,7 @@ from api.admission import Admission
 from api.errors import RunFailed
 from api.idempotency import HEADER as IDEMPOTENCY_KEY
 from api.idempotency import idempotency
-from api.memory.inputs import RecallInput, without_nulls
+from api.memory.inputs import RecallInput, told_context, without_nulls
 from api.memory.outputs import ZERO_USAGE, AgentOutput, RpcResponse
 from api.memory.runs import accept_run, follow, location
 from api.negotiation import MARKDOWN, answer, preferred
@@ -39,7 +39,10 @@ _UNDER_BUDGET = ("content", "usage", "failed_reason")
         200: Answer(
             RpcResponse[AgentOutput], "The answer; `failed_reason` says why there is none."
         ),
-        202: Answer(RpcResponse[AgentOutput], "Not done yet: the receipt, and no content."),
+        202: Answer(
+            RpcResponse[AgentOutput],
+            "Not done yet: the receipt, no content, and a `failed_reason` that says so.",
+        ),
     },
     raises=(IdempotencyConflict, RunFailed),
     admits=Admission.PUBLIC_READ,
@@ -61,7 +64,7 @@ def recall(caller: Principal, body: RecallInput) -> Response:
 
 def accept_recall(caller: Principal, body: RecallInput, **more: Any) -> Job:
     """The job of a question; `more` are further members of its record."""
-    context = without_nulls(dict(body.context or {}))
+    context = told_context(body.context)
     told: dict[str, Any] = {"context": context} if context else {}
     if body.budget is not None:
         told["budget"] = body.budget.model_dump(mode="json") | {"tokenizer": TOKENIZER}
@@ -78,7 +81,7 @@ def outcome(job: Job) -> Response:
 
 def _members(result: Mapping[str, Any]) -> dict[str, Any]:
     if "memory_budget" not in result:
-        return dict(result)
+        return {name: value for name, value in result.items() if name != "recall_receipt"}
     # nothing beside the packet may carry memory past its budget
     return {name: result[name] for name in _UNDER_BUDGET if name in result}
 
@@ -96,9 +99,11 @@ def told_of(
     headers = {"Location": location(job)}
     result = {**empty, "usage": ZERO_USAGE, **follow(job)}
     if job.state == "succeeded":
-        result = {**result, **members(job.result or {}), **follow(job)}
+        result = {**result, **without_nulls(dict(members(job.result or {}))), **follow(job)}
         return answer(result, text=result[text], headers=headers)
     if not job.terminal:
+        # a client that takes any 2xx for an answer must not take this one for an empty answer
+        result["failed_reason"] = f"The answer is not ready yet; ask {location(job)} for it."
         return answer(result, status=202, text="", headers=headers)
     error = job.error or {"code": job.state, "message": f"The job was {job.state}."}
     if preferred() == MARKDOWN:

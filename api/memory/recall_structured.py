@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from flask import Response
@@ -16,6 +17,7 @@ from api.memory.outputs import Receipt, RpcResponse, Usage
 from api.memory.probe import MemoryCitation
 from api.memory.recall import accept_recall, told_of
 from api.routes import Answer, Routes
+from api.runtime.models import RecallReceiptRef
 from api.waiting import PREFER, wait_for_end
 from storage.errors import IdempotencyConflict
 from storage.principals import Principal
@@ -37,7 +39,8 @@ class RecallOutput(BaseModel):
 
     `uncertainty` is the share of the cited claims that are contested or uncertain; it is absent
     where no claim is cited. Under a budget `answer` is a packet, which nothing is told beside, and
-    `found` says that a candidate was delivered, not that it answers.
+    `found` says that a candidate was delivered, not that it answers. `recall_receipt` is for who
+    measures what memory contributed.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -49,6 +52,7 @@ class RecallOutput(BaseModel):
     usage: Usage
     failed_reason: str | None = None
     memory_budget: RecallBudgetReceipt | None = None
+    recall_receipt: RecallReceiptRef | None = None
     job: str | None = None
     state: str | None = None
     receipt: Receipt | None = None
@@ -70,7 +74,10 @@ _TOLD = ("found", "uncertainty", "memories", "usage", "failed_reason", "memory_b
         200: Answer(
             RpcResponse[RecallOutput], "The answer; `failed_reason` says why there is none."
         ),
-        202: Answer(RpcResponse[RecallOutput], "Not done yet: the receipt, and no answer."),
+        202: Answer(
+            RpcResponse[RecallOutput],
+            "Not done yet: the receipt, no answer, and a `failed_reason` that says so.",
+        ),
     },
     raises=(IdempotencyConflict, RunFailed),
     admits=Admission.PUBLIC_READ,
@@ -83,9 +90,14 @@ def recall_structured(caller: Principal, body: RecallInput) -> Response:
     there are none beside the packet in `answer`, and `memory_budget` says what it kept to.
     """
     job = wait_for_end(accept_recall(caller, body, structured=True))
-    return told_of(job, "answer", {"answer": "", "found": False}, _members)
+    members = partial(_members, caller.space_id)
+    return told_of(job, "answer", {"answer": "", "found": False}, members)
 
 
-def _members(result: Mapping[str, Any]) -> dict[str, Any]:
+def _members(space_id: str, result: Mapping[str, Any]) -> dict[str, Any]:
     told = {name: result[name] for name in _TOLD if name in result}
+    receipt = result.get("recall_receipt")
+    if receipt is not None:
+        # an erasure leaves no name in a result, not even the space's
+        told["recall_receipt"] = {**receipt, "scope": {**receipt["scope"], "space_id": space_id}}
     return {**told, "answer": result.get("content", "")}

@@ -48,7 +48,7 @@ class DraftSymbol(BaseModel):
 class SchemaDrafts(BaseModel):
     """All words that the space drafted, types before predicates."""
 
-    package_ref: str
+    package_ref: Literal["kip://local/draft@0.0.0"]
     schema_environment_version: int
     symbols: list[DraftSymbol]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from flask import Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from api.admission import Admission
-from api.memory.inputs import Name
+from api.memory.inputs import Name, without_nulls
 from api.memory.outputs import RpcResponse
 from api.negotiation import answer
 from api.routes import Answer, Routes
@@ -36,12 +36,20 @@ class GetOrInitUserInput(BaseModel):
     name: Annotated[Name, Field(min_length=1), AfterValidator(_not_blank)] | None = None
 
 
+class Retention(BaseModel):
+    """How long an element is kept, as far as anything was said about it."""
+
+    retention_class: str | None = None
+    expires_at: str | None = None
+    legal_hold: bool | None = None
+
+
 class Concept(BaseModel):
     """A concept as it is now; members without a value are left out."""
 
     model_config = ConfigDict(extra="allow")
     id: str
-    kind: str
+    kind: Literal["concept"]
     space_id: str | None = None
     schema_ref: str | None = None
     key: str | None = None
@@ -50,7 +58,8 @@ class Concept(BaseModel):
     aliases: list[str] | None = None
     attributes: dict[str, Any] | None = None
     facets: dict[str, dict[str, Any]] | None = None
-    retention: dict[str, Any] | None = None
+    retention: Retention | None = None
+    system: dict[str, Any] | None = Field(None, alias="_system")
 
 
 @routes.add(
@@ -71,4 +80,5 @@ def get_or_init_user(caller: Principal, body: GetOrInitUserInput) -> Response:
     with database().transaction(scope) as tx:
         person = people.get_or_init(tx, scope, caller.subject, body.user, name=body.name)
         told = documents(open_snapshot(tx, scope), [person])[person]
-    return answer({name: value for name, value in told.items() if value is not None})
+    told["retention"] = without_nulls(told["retention"])
+    return answer(without_nulls(told))

@@ -24,7 +24,7 @@ def changed(job: Job, request_id: str | None, *, extra_warnings: tuple[str, ...]
     answer |= {"receipt": receipt(job), "progress": told, "result": result}
     if "error" in told:
         answer["error"] = told["error"]
-    answer["warnings"] = [*extra_warnings, *progress.warnings(job)]
+    answer["warnings"] = list(dict.fromkeys((*extra_warnings, *progress.warnings(job))))
     return answer
 
 

@@ -54,8 +54,7 @@ class AttentionRecall(BaseModel):
     query=AttentionRecallInput,
     answers={200: Answer(RpcResponse[AttentionRecall], "What was raised after the cursor.")},
     raises=(CursorInvalid,),
-    admits=Admission.PUBLIC_READ,
-    across_labels=True,
+    admits=Admission.LENIENT_READ,
 )
 def get_attention(caller: Principal, query: AttentionRecallInput) -> Response:
     """Watches that fired and commitments that came due, whatever their scope.

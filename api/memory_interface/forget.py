@@ -105,16 +105,25 @@ def _known(tx: Transaction, caller: Principal, key: str, meaning: dict[str, Any]
 def _closure(
     tx: Transaction, caller: Principal, given: ForgetInput
 ) -> tuple[ErasurePlan | None, Closure]:
-    """What is to go; where the target is gone, what an earlier plan for it has left undone."""
+    """What is to go, with what an earlier plan for it has begun to erase and left undone."""
     scope, target = Scope(caller.space_id), given.target_ref
-    try:
-        return None, closures.compute(tx, scope, caller.subject, target, given.mode)
-    except NotFoundOrNotVisible:
-        before = erasure_plans.unfinished(tx, scope, caller.subject, target, given.mode)
-        if before is None:
-            raise
-    planned = Traces.of(before.traces).elements
-    return before, closures.compute(tx, scope, caller.subject, target, given.mode, planned=planned)
+    before = erasure_plans.unfinished(tx, scope, caller.subject, target, given.mode)
+    if before is None or before.erased_seq is None:
+        try:
+            return None, closures.compute(tx, scope, caller.subject, target, given.mode)
+        except NotFoundOrNotVisible:
+            if before is None:
+                raise
+    return before, closures.compute(
+        tx,
+        scope,
+        caller.subject,
+        target,
+        given.mode,
+        planned=Traces.of(before.traces).elements,
+        # whatever was written since may stand on it
+        erased_seq=None if before.erased_seq is None else before.basis_seq,
+    )
 
 
 def _accept(
@@ -157,9 +166,11 @@ def _accept(
         targets=targets if before is None else planning.with_gone(targets, before.targets, traces),
         traces=traces.as_json(),
         open_points=planning.open_points(closure, points),
+        erased_seq=None if before is None else before.erased_seq,
     )
     if closure.held:
-        held = LegalHoldConflict(planning.hold_message(closure))
+        begun = before is not None and before.erased_seq is not None
+        held = LegalHoldConflict(planning.hold_message(closure, begun=begun))
         ended = ledger.end_unsuccessfully(tx, [job.id], "failed", ledger.error_json(held))
         return ended[0], ended
     if given.mode == "semantic":

@@ -74,7 +74,7 @@ class MemoryInput(RootModel[Any]):
 def _admission(raw: Any) -> Admission:
     """Asking needs leave to read, everything else to write."""
     operation = raw.get("operation") if isinstance(raw, dict) else None
-    changes = operation in INPUTS and operation != "recall"
+    changes = isinstance(operation, str) and operation in INPUTS and operation != "recall"
     return Admission.WRITE if changes else Admission.PUBLIC_READ
 
 

@@ -59,12 +59,21 @@ class HostSurface(BaseModel):
 
 
 class PlanView(BaseModel):
-    """A plan with its receipt and the copies in the house."""
+    """A plan with its receipt and the copies in the house.
+
+    Lists are bounded: what is not erased comes first. The totals count all that there is, whether
+    it is listed or not.
+    """
 
     plan_ref: str
     receipt_ref: str
     plan: ErasurePlan
     host_surfaces: list[HostSurface]
+    source_event_refs_total: int
+    targets_total: int
+    external_exports_total: int
+    receipts_total: int
+    host_surfaces_total: int
 
 
 @routes.add(

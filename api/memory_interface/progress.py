@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from jobs.receipts import waiting_reason
+from storage.clock import to_text
 from storage.jobs import Job
 from storage.kip.errors import REGISTRY
 
@@ -30,8 +32,8 @@ def progress(job: Job) -> dict[str, Any]:
         }
     elif job.state in ("failed", "cancelled"):
         told |= {"phase": "failed", "error": error(job)}
-    elif job.error is not None:
-        told["reason"] = job.error["message"]
+    elif (reason := waiting_reason(job)) is not None:
+        told["reason"] = reason
     return told
 
 
@@ -81,5 +83,8 @@ def _forget_result(job: Job) -> dict[str, Any]:
 
 
 def warnings(job: Job) -> list[str]:
-    """What the caller should know besides."""
-    return list((job.result or {}).get("warnings", ()))
+    """What the caller should know besides, each once: an erasure makes all of them alike."""
+    told = list(dict.fromkeys((job.result or {}).get("warnings", ())))
+    if job.state == "accepted" and job.error is not None:
+        told.append(f"{job.error['message']} Tried again at {to_text(job.available_at)}.")
+    return told

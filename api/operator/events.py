@@ -16,11 +16,11 @@ from typing import Any
 from flask import Response, request
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.admission import Admission
+from api.admission import Admission, standing
 from api.errors import TooManyStreams
 from api.operator.jobs import find
 from api.routes import Answer, Header, Routes
-from api.streams import Place, places
+from api.streams import Place, Standing, places
 from jobs import receipts
 from jobs.watch import REREAD_SECONDS, watch
 from storage import jobs as table
@@ -63,6 +63,7 @@ class After(BaseModel):
     },
     raises=(TooManyStreams,),
     admits=Admission.READ,
+    across_labels=True,
 )
 def job_events(caller: Principal, job_id: str, query: After) -> Response:
     """`transition` carries one transition with its id, `progress` the job's present steps, `end`
@@ -78,22 +79,27 @@ def job_events(caller: Principal, job_id: str, query: After) -> Response:
     headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
     if request.method == "HEAD":
         return Response(headers=headers, content_type="text/event-stream")
+    caller_stands = Standing(standing(caller.space_id))
     place = places().take()
     response = Response(
-        stream(scope, job_id, after, place), headers=headers, content_type="text/event-stream"
+        stream(scope, job_id, after, place, caller_stands),
+        headers=headers,
+        content_type="text/event-stream",
     )
     response.call_on_close(place.leave)
     return response
 
 
-def stream(scope: Scope, job_id: str, after: int, place: Place) -> Iterator[str]:
-    """The frames from event `after` on, until the job has ended or the process stops."""
+def stream(scope: Scope, job_id: str, after: int, place: Place, caller: Standing) -> Iterator[str]:
+    """The frames from event `after` on, until the job has ended, the process stops, or the
+    caller's credential no longer holds.
+    """
     yield f"retry: {_RETRY_MILLIS}\n\n"
     told = time.monotonic()
     shown: Any = None
     with watch().job(job_id) as changed:
         place.wake = changed.set
-        while not place.closing:
+        while not place.closing and not caller.ended():
             changed.clear()
             try:
                 job, fresh = _read(scope, job_id, after)

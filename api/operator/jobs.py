@@ -17,8 +17,8 @@ from api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from api.routes import Answer, Routes
 from jobs import dispatch, ledger, receipts
 from jobs.kinds import KINDS
-from storage import conversations, spaces
 from storage import jobs as table
+from storage import spaces
 from storage.database import Scope, Transaction, database
 from storage.errors import Conflict, InvalidInput, NotFound
 from storage.ids import is_id
@@ -59,6 +59,8 @@ class JobFilters(BaseModel):
     answers={200: Answer(RpcResponse[list[JobView]], "A page, newest first.")},
     raises=(CursorInvalid,),
     admits=Admission.READ,
+    # what a recall found is in its job
+    across_labels=True,
 )
 def list_jobs(caller: Principal, query: JobFilters) -> Response:
     """Newest first; pages by the opaque `next_cursor`."""
@@ -92,6 +94,8 @@ def list_jobs(caller: Principal, query: JobFilters) -> Response:
     summary="Read a job",
     answers={200: Answer(RpcResponse[JobDetail], "The job with its timeline and attempts.")},
     admits=Admission.READ,
+    # what a recall found is in its job
+    across_labels=True,
 )
 def get_job(caller: Principal, job_id: str) -> Response:
     """State, progress and receipt, every transition, and every attempt."""
@@ -143,8 +147,6 @@ def retry_job(caller: Principal, job_id: str) -> Response:
     with database().transaction(scope) as tx:
         find(tx, scope, job_id)
         accepted = ledger.retry(tx, caller, job_id)
-        if accepted.created:
-            conversations.follow_job(tx, scope, job_id, accepted.job.id)
     if accepted.created:
         dispatch.announce([accepted.job])
     return answer(receipts.view(accepted.job), headers={"Location": location(accepted.job)})

@@ -16,10 +16,10 @@ from flask_sock import Sock
 from simple_websocket import ConnectionClosed, Server
 from wsproto.utilities import RemoteProtocolError
 
-from api.admission import Admission, admit
+from api.admission import Admission, admit, standing
 from api.errors import TooManyStreams, UpgradeRequired, render
 from api.routes import Answer, Routes
-from api.streams import Place, places
+from api.streams import Place, Standing, places
 from jobs import receipts
 from jobs.watch import watch
 from storage import jobs as table
@@ -46,6 +46,7 @@ MAX_MESSAGE_BYTES = 4096
     answers={101: Answer(None, "Each message is `{type: job, job: JobView}`.", ())},
     raises=(UpgradeRequired, TooManyStreams),
     admits=Admission.READ,
+    across_labels=True,
 )
 def watch_jobs(caller: Principal) -> Response:
     """Connect with `Upgrade: websocket`; anything else is answered with 426."""
@@ -57,7 +58,8 @@ def admit_watcher() -> None:
     """Before the handshake: afterwards no error could be told in HTTP."""
     if request.headers.get("Upgrade", "").lower() != "websocket":
         return
-    scope = Scope(admit((request.view_args or {})["space_id"], Admission.READ).space_id)
+    space_id = (request.view_args or {})["space_id"]
+    scope = Scope(admit(space_id, Admission.READ, across_labels=True).space_id)
     with database().transaction(scope) as tx:
         spaces.get(tx, scope)
     g.place = places().take()
@@ -79,12 +81,15 @@ def leave(_: BaseException | None) -> None:
 
 @sock.route(_PATH, bp=routes.blueprint, endpoint="watch_socket")
 def tell(ws: Server, space_id: str) -> None:
-    """Send the jobs of the space as they change, until the client leaves or the process stops."""
+    """Send the jobs of the space as they change, until the client leaves, the process stops, or
+    the client's credential no longer holds.
+    """
     scope = Scope(space_id)
+    caller = Standing(standing(space_id))
     place: Place = g.place
     with watch().space(space_id) as changes, contextlib.suppress(ConnectionClosed):
         place.wake = lambda: changes.put("")
-        while ws.connected and not place.closing:
+        while ws.connected and not place.closing and not caller.ended():
             for job in _read(scope, _changed(changes)):
                 ws.send(json.dumps({"type": "job", "job": receipts.view(job)}, ensure_ascii=False))
             while ws.receive(timeout=0) is not None:

@@ -16,6 +16,7 @@ from api.errors import CursorInvalid
 from api.memory.outputs import RpcResponse
 from api.negotiation import answer
 from api.routes import Answer, Routes
+from api.runtime.bodies import check_size
 from api.runtime.models import (
     AttentionPage,
     AttentionQuery,
@@ -24,6 +25,7 @@ from api.runtime.models import (
     ResponseReceipt,
     RuntimeStatus,
 )
+from api.runtime.not_installed import STATUS
 from storage import spaces
 from storage.clock import now, to_millis
 from storage.database import Scope, database
@@ -98,8 +100,7 @@ def get_runtime_attention(caller: Principal, query: AttentionQuery) -> Response:
         "next_cursor": cursor,
         "complete": cursor is None,
     }
-    text = "\n".join(f"- [{i.state}] {i.summary} ({i.wake.id})" for i in page.items)
-    return answer(told, text=text)
+    return answer(told)
 
 
 @routes.add(
@@ -117,6 +118,7 @@ def respond_runtime_attention(caller: Principal, wake_id: str, body: ResponseBod
     The same event with the same text has the same receipt; with another text it is refused.
     """
     inbox = mapped(caller)
+    check_size(body)
     given = body.root
     text = given.answer if isinstance(given, Clarification) else given.statement
     response = responses.Response(given.kind, given.event_key, text)
@@ -132,26 +134,24 @@ def respond_runtime_attention(caller: Principal, wake_id: str, body: ResponseBod
     "/v1/<space_id>/runtime/status",
     summary="Tell whether the runtime inbox is open",
     answers={200: Answer(RpcResponse[RuntimeStatus], "Open or closed, and why.")},
-    admits=Admission.READ,
+    admits=Admission.RUNTIME,
 )
 def get_runtime_status(caller: Principal) -> Response:
     """For callers that are mapped, once a configuration names the space; counts one page."""
     scope = Scope(caller.space_id)
     runtime = _runtime(caller.space_id)
-    open_ = runtime is not None and authenticating()
-    inbox = mapped(caller) if open_ else None
+    inbox = None if runtime is None else mapped(caller)
     with database().transaction(scope, snapshot=True) as tx:
         space = spaces.get(tx, scope)
         page = None
         if inbox is not None:
             page = wakes.page(tx, scope, inbox, now(), seq=space.head_seq, limit=wakes.MOST)
-    reasons = []
-    if not authenticating():
-        reasons.append("authentication_disabled")
-    if runtime is None:
-        reasons.append("runtime_not_configured")
+    observers = () if runtime is None else runtime.observers
+    reasons = ["runtime_not_configured"] if runtime is None else []
     reasons.append("no_action_gate")
-    if runtime is None or not runtime.observers:
+    if not authenticating():
+        reasons.append("no_keys_for_observers")
+    if not observers:
         reasons.append("no_observer_registered")
     observes = inbox is not None and inbox.signed and "record_outcome" in inbox.roles
     told = {
@@ -162,20 +162,12 @@ def get_runtime_status(caller: Principal) -> Response:
         else {"space_id": scope.space_id, "space_instance": callers.instance_of(space)},
         "attention_enabled": inbox is not None,
         "actions_enabled": False,
-        "observation_enabled": open_ and runtime is not None and bool(runtime.observers),
+        "observation_enabled": authenticating() and bool(observers),
         "observer_authenticated": observes,
         "blocked_reasons": reasons,
         "visible_items": 0 if page is None else len(page.items),
         "inventory_complete": page is not None and page.position is None,
-        "learning": {
-            "compiled": False,
-            "registered": False,
-            "bindings_ready": False,
-            "automatic_allowed": False,
-            "blocked_reasons": ["no_learning_controller"],
-            "capacity": None,
-            "last_pass": None,
-        },
+        **STATUS,
     }
     return answer(told)
 

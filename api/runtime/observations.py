@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from flask import Response, request
+from flask import Response
 
 from api.admission import Admission
 from api.memory.outputs import RpcResponse
 from api.negotiation import answer
 from api.routes import Answer, Routes
+from api.runtime.bodies import check_size
 from api.runtime.inbox import RuntimeNotConfigured, mapped
 from api.runtime.models import Learning, ObservationReceipt, OutcomeInput
 from storage import spaces
-from storage.canonical import canonical_json
 from storage.clock import parse_text
 from storage.database import Scope, database
-from storage.errors import Conflict, IdempotencyConflict, TooLarge
+from storage.errors import Conflict, IdempotencyConflict
 from storage.kip.errors import UnsupportedCapability
 from storage.principals import Principal
 from storage.runtime import callers, outcomes
 from storage.runtime.outcomes import Observation
 
 routes = Routes("runtime_outcomes", tag="runtime")
-
-#: Longest body, in bytes.
-MAX_BODY = 16 * 1024
 
 
 @routes.add(
@@ -41,14 +38,12 @@ def record_outcome(caller: Principal, body: OutcomeInput) -> Response:
     The same event with the same body has the same receipt; with another body it is refused.
     """
     observer = mapped(caller)
-    length = request.content_length or len(canonical_json(body.model_dump()).encode())
-    if length > MAX_BODY:
-        raise TooLarge(f"A measurement has at most {MAX_BODY} bytes.")
+    check_size(body)
     told = body.observation
     if isinstance(told, Learning):
+        outcomes.contract_of(observer, body.observer_configuration_digest)
         raise UnsupportedCapability("No learning controller is installed; nothing was recorded.")
-    if body.utility is not None:
-        raise UnsupportedCapability("No utility runtime is installed; nothing was recorded.")
+    utility = body.utility
     scope = Scope(caller.space_id)
     with database().transaction(scope) as tx:
         instance = callers.instance_of(spaces.get(tx, scope))
@@ -71,6 +66,7 @@ def record_outcome(caller: Principal, body: OutcomeInput) -> Response:
             payload=told.payload,
             correction_of=body.correction_of,
             safety_signal=body.safety_signal,
+            utility=None if utility is None else utility.model_dump(exclude_none=True),
         ),
     )
     return answer(receipt.as_json(scope.space_id, instance))

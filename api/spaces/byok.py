@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from flask import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from api.admission import Admission, authenticating
 from api.memory.outputs import RpcResponse
@@ -24,7 +24,10 @@ from storage.settings import settings
 routes = Routes("byok", tag="management")
 
 _Text = Annotated[str, Field(max_length=MAX_TEXT)]
-_Tokens = Annotated[int, Field(ge=1, le=MAX_COUNT)]
+#: A number of tokens; 0, which clients send for what is not set, is none.
+_Tokens = Annotated[
+    Annotated[int, Field(ge=0, le=MAX_COUNT)] | None, AfterValidator(lambda count: count or None)
+]
 
 
 class SpaceModel(BaseModel):
@@ -43,8 +46,8 @@ class SpaceModel(BaseModel):
     effort: Literal["minimal", "low", "medium", "high", "max"] | None = None
     bearer_auth: bool | None = None
     stream: bool | None = None
-    context_window: _Tokens | None = None
-    max_output: _Tokens | None = None
+    context_window: _Tokens = None
+    max_output: _Tokens = None
 
 
 class KeptModel(BaseModel):

@@ -72,7 +72,7 @@ class AddSpaceTokenInput(BaseModel):
 
 
 class RevokeSpaceTokenInput(BaseModel):
-    """The token to be revoked, by its full value or by its name."""
+    """The token to be revoked: by its full value or its name; if both are said, it has both."""
 
     model_config = _STRICT
     token: Annotated[str | None, Field(max_length=MAX_NAME_CHARS)] = None
@@ -80,6 +80,8 @@ class RevokeSpaceTokenInput(BaseModel):
 
     @model_validator(mode="after")
     def _says_which(self) -> RevokeSpaceTokenInput:
+        # clients send an empty text for the one that they do not mean
+        self.token, self.name = self.token or None, self.name or None
         if self.token is None and self.name is None:
             raise ValueError("say token or name")
         return self

@@ -92,16 +92,12 @@ def register(app: typer.Typer) -> None:
         """Restart a failed or cancelled job as a new one linked to it."""
         attach(data)
         from jobs import dispatch, ledger
-        from storage import conversations
         from storage.database import Scope, database
 
         with database().ledger() as tx:
             operator = _operator(tx, job_id)
         with database().transaction(Scope(operator.space_id)) as tx:
             accepted = ledger.retry(tx, operator, job_id)
-            if accepted.created:
-                scope = Scope(operator.space_id)
-                conversations.follow_job(tx, scope, job_id, accepted.job.id)
         dispatch.announce([accepted.job])
         dispatch.flush()
         print(accepted.job.id)

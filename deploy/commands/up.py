@@ -240,7 +240,9 @@ class Up:
         for what, path in (("schema", "/openapi.json"), ("docs", "/docs"), ("metrics", "/metrics")):
             say(f"  {what:<8} {self.base_url}{path}")
         say(f"  logs     {self._folder.path / 'log'}", markup=False)
-        say("There is no authentication yet, so it listens on this machine only (loopback).")
+        if not settings().ed25519_pubkeys.strip():
+            say("Nobody is asked who they are, so it listens on this machine only (loopback);")
+            say("`brainstem keys new` and ED25519_PUBKEYS change that.")
         say("Ctrl-C stops it; the data stays.")
 
     def _say(self, text: str) -> None:

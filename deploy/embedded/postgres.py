@@ -55,6 +55,8 @@ OPTIONS: Mapping[str, str] = {
     "max_wal_size": "1GB",
     # young spaces grow from nothing to thousands of rows in seconds; plans need their statistics
     "autovacuum_naptime": "10s",
+    # without processes that read for others: new ones, after a crash, can leave all others waiting
+    "io_method": "sync",
     "wal_compression": "on",
     "shared_preload_libraries": "pg_stat_statements",
     "log_line_prefix": "%m [%p] ",
@@ -164,6 +166,10 @@ class PostgresServer:
     def is_ready(self) -> bool:
         """Whether the server takes connections now."""
         return self._answer() == 0
+
+    def hangs(self) -> bool:
+        """Whether it gives no answer at all, not even that it is starting or stopping."""
+        return self._answer() == 2
 
     def wait_ready(self, *, seconds: float = 30.0, recovery_seconds: float = 120.0) -> None:
         """Wait for connections; longer while the server says that it recovers from a crash.

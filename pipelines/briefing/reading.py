@@ -38,9 +38,9 @@ from storage.search.analyser import terms
 from storage.search.bm25 import Hit
 from storage.search.fusion import Weights
 
-#: Bounds of the plans: claims searched, those told for want of a fitting one, sources, and hits of
-#: each kind of concept.
-_CLAIMS, _NAMED, _SOURCES, _HITS = 300, 20, 20, 20
+#: Bounds of the plans: claims searched, those in scope whose beliefs are read, those told for want
+#: of a fitting one, sources, and hits of each kind of concept.
+_CLAIMS, _READ, _NAMED, _SOURCES, _HITS = 300, 60, 20, 20, 20
 #: Standing instructions and commitments of a space that are read.
 _EXACT = 10_000
 #: Concepts that a search by words gives, and those of them that are told of.
@@ -278,8 +278,12 @@ class _Reader:
             self.tx, self.scope, "claim", asked.claim_terms, _CLAIMS, among=asked.specific
         )
         ids = [hit.element_id for hit in hits]
-        self.crowded = len(ids) == _CLAIMS and len(self.admitted(ids)) < _CLAIMS
-        return ids
+        seen = self.admitted(ids)
+        self.crowded = len(ids) == _CLAIMS and len(seen) < _CLAIMS
+        if self.seq is not None:
+            # a claim that is found now leads to what was said in its place then
+            return ids
+        return [id for id in ids if id in seen][:_READ]
 
     def _chosen(
         self,
@@ -311,7 +315,10 @@ class _Reader:
                 view for view in known if asked.names(view.object)
             ]
             close = [view for view in named if _words(view) & set(asked.terms)]
-            fitting = [view.proposition for view in (close or named)[:_NAMED]]
+            if not close and not asked.predicates:
+                # where it is known what is asked, not just anything of the named ones answers it
+                close = named
+            fitting = [view.proposition for view in close[:_NAMED]]
         chosen = dict.fromkeys(fitting)
         rivals = {self._slot(view) for view in views if view.proposition in chosen}
         for view in views:

@@ -160,7 +160,8 @@ def _space(tx: Transaction, work: Work, embedder: Embedder | None) -> _Space:
 
 def _query(asked: Asked, embedder: Embedder | None, embedded: bool) -> tuple[Query, list[str]]:
     """The question for the lanes; without a vector where there is none to compare it with."""
-    words = questions.read(asked.question)
+    # nobody says who asks: "I" is who spoke without a name
+    words = questions.read(asked.question, (questions.NAMELESS,))
     if embedder is None or not asked.question:
         return Query(words), []
     if not embedded:

@@ -1,6 +1,6 @@
 """The forget job: carry out an erasure plan, and say that it is done only after having looked.
 
-    memory, in one commit → the copies, surface by surface → whoever read before is done
+    memory, one commit a batch → the copies, surface by surface → whoever read before is done
       → look at everything; clean what came late → look again where the job ends
 
 Each step is a batch under the job's fence with a durable cursor, so that a run that is cut short
@@ -9,9 +9,10 @@ goes on where it was; doing a step twice is doing it once.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal
@@ -21,8 +22,8 @@ from storage import erasure_plans, spaces
 from storage.clock import now
 from storage.database import Transaction
 from storage.erasure import closure as closures
-from storage.erasure import copies, elements, planning, readers
-from storage.erasure.copies import Surface
+from storage.erasure import copies, elements, planning, quotations, readers
+from storage.erasure.copies import Readings, Surface
 from storage.erasure.traces import Traces
 from storage.erasure_plans import ErasurePlan
 from storage.errors import NotFound
@@ -31,6 +32,8 @@ from storage.graph.errors import KipError, LegalHoldConflict
 from storage.runtime import product_requests
 from storage.settings import settings
 
+#: Elements that one commit erases at most, concepts aside.
+BATCH = 1000
 #: Rounds of looking and cleaning; what still turns up then is reported.
 _ROUNDS = 3
 #: How long runs that began before the erasure are waited for, in seconds.
@@ -59,7 +62,7 @@ def run(work: Work) -> Effect:
 
     Raises `NotFound` when it is gone, `LegalHoldConflict` when a hold forbids it by now,
     `ResultLimitExceeded` when the closure has outgrown a plan, and `PurgeDenied` when others need
-    the target by now; then nothing was erased.
+    the target by now; then nothing more is erased than the plan says.
     """
     errand = _Errand(work, str(work.payload["plan"]))
     errand.memory()
@@ -78,6 +81,7 @@ class _Errand:
 
     work: Work
     ref: str
+    readings: Readings = field(default_factory=Readings)
 
     @property
     def _step(self) -> int:
@@ -92,11 +96,18 @@ class _Errand:
     # --- memory ---------------------------------------------------------------------------------
 
     def memory(self) -> None:
-        """Erase what memory holds, as it is now, in one commit."""
-        if self._step > 0:
-            return
+        """Erase what memory holds, as it is now, in as many commits as that takes.
+
+        Each reads the closure anew, under the lock of the space, and begins at its outer end.
+        """
         try:
-            self.work.commit_batch(self._erase, {"step": 1})
+            for part in itertools.count(int((self.work.cursor or {}).get("part", 0)) + 1):
+                if self._step > 0:
+                    return
+                # whether that was all is known in the transaction; the step is told after it
+                if self.work.commit_batch(self._erase, {"step": 0, "part": part}):
+                    self.work.commit_batch(lambda tx: None, {"step": 1})
+                self.work.checkpoint()
         except KipError as refusal:
             if refusal.retry:
                 raise
@@ -104,48 +115,67 @@ class _Errand:
             self.work.commit_batch(lambda tx: self._give_up(tx, held), {"step": 0})
             raise
 
-    def _erase(self, tx: Transaction) -> None:
+    def _erase(self, tx: Transaction) -> bool:
+        """Erase the next part, and say whether it was the last."""
         scope = self.work.scope
         lock(tx, scope)
         plan = self._plan(tx)
         known = Traces.of(plan.traces)
         closure = closures.compute(
-            tx, scope, plan.caller, plan.target_ref, plan.scope, planned=known.elements
+            tx,
+            scope,
+            plan.caller,
+            plan.target_ref,
+            plan.scope,
+            planned=known.elements,
+            erased_seq=plan.erased_seq,
         )
         if closure.held:
+            begun = plan.erased_seq is not None
             raise LegalHoldConflict(
-                planning.hold_message(closure), data={"held": list(closure.held)}
+                planning.hold_message(closure, begun=begun), data={"held": list(closure.held)}
             )
         traces = planning.traces_of(tx, scope, closure, known)
+        going = [*closure.elements, *closure.payloads]
+        part = elements.next_part(tx, scope, going, plan.target_ref, BATCH)
+        read = quotations.read(tx, scope, part, closure.sources, {*going, *known.refs})
+        traces = replace(traces, words=traces.words.joined(read))
         if plan.scope == "semantic":
             elements.refuse(tx, scope, traces.digests, plan.ref)
+        payloads = frozenset(closure.payloads)
         made = elements.erase(
             tx,
             scope,
             self.work.principal,
-            elements=closure.elements,
-            payloads=closure.payloads,
+            elements=[ref for ref in part if ref not in payloads],
+            payloads=[ref for ref in part if ref in payloads],
         )
-        product_requests.void_touching(tx, scope, [*closure.elements, *closure.payloads])
+        product_requests.void_touching(tx, scope, part)
         erasure_plans.update(
             tx,
             scope,
             plan.ref,
             traces=traces.as_json(),
             targets=planning.with_gone(planning.targets(closure), plan.targets, traces),
-            source_refs=planning.source_refs(closure) or plan.source_refs,
-            open_points=planning.open_points(closure, plan.open_points),
-            orphans=list(closure.orphans),
-            external_exports=copies.delivered(tx, scope, traces),
+            source_refs=list(dict.fromkeys([*plan.source_refs, *planning.source_refs(closure)])),
+            open_points=planning.open_points(
+                closure, plan.open_points, begun=plan.erased_seq is not None
+            ),
+            orphans=list(dict.fromkeys([*plan.orphans, *closure.orphans])),
+            external_exports=list(
+                dict.fromkeys([*plan.external_exports, *copies.delivered(tx, scope, traces)])
+            ),
             receipts=[*plan.receipts, *([] if made.tx_id is None else [made.tx_id])],
             erased_seq=plan.erased_seq if made.seq is None else made.seq,
-            readers=readers.running(tx, scope, but=self.work.job_id),
+            readers={**plan.readers, **readers.running(tx, scope, but=self.work.job_id)},
         )
+        return len(part) == len(going)
 
     def _give_up(self, tx: Transaction, held: Collection[str]) -> None:
-        """Nothing was erased, and what was refused on this plan's account is allowed again."""
+        """Nothing more is erased. If nothing was, what was refused for it is allowed again."""
         plan = self._plan(tx)
-        elements.allow_again(tx, self.work.scope, plan.ref)
+        if plan.erased_seq is None:
+            elements.allow_again(tx, self.work.scope, plan.ref)
         erasure_plans.update(
             tx,
             self.work.scope,
@@ -172,25 +202,27 @@ class _Errand:
 
     def _clean(self, tx: Transaction, surfaces: Sequence[Surface]) -> None:
         plan = self._plan(tx)
-        traces = Traces.of(plan.traces)
+        known = traces = Traces.of(plan.traces)
         told = {(entry["surface"], entry["ref"]): entry for entry in plan.host_surfaces}
         targets = list(plan.targets)
         for surface in surfaces:
-            refs, traces = copies.clean(tx, self.work.scope, surface, traces)
+            refs, traces = copies.clean(tx, self.work.scope, surface, traces, self.readings)
             for ref in refs:
                 if surface in _TARGETS:
                     entry = {"ref": ref, "surface": _TARGETS[surface], "state": "pending"}
                     targets += [entry] if entry not in targets else []
                 else:
                     told[surface, ref] = erasure_plans.surface(surface, ref, "pending", None)
-        erasure_plans.update(
-            tx,
-            self.work.scope,
-            plan.ref,
-            traces=traces.as_json(),
-            host_surfaces=list(told.values()),
-            targets=targets[: planning.MAX_TARGETS],
-        )
+        if traces != known:
+            erasure_plans.update(tx, self.work.scope, plan.ref, traces=traces.as_json())
+        if len(told) > len(plan.host_surfaces) or len(targets) > len(plan.targets):
+            erasure_plans.update(
+                tx,
+                self.work.scope,
+                plan.ref,
+                host_surfaces=list(told.values()),
+                targets=targets,
+            )
 
     # --- looking --------------------------------------------------------------------------------
 
@@ -223,7 +255,10 @@ class _Errand:
             payloads=traces.payloads,
             texts=traces.texts,
         )
-        host = {surface: copies.look(tx, self.work.scope, surface, traces) for surface in _ORDER}
+        host = {
+            surface: copies.look(tx, self.work.scope, surface, traces, self.readings)
+            for surface in _ORDER
+        }
         return memory, host
 
     # --- the end --------------------------------------------------------------------------------
@@ -252,6 +287,8 @@ class _Errand:
             targets=targets,
             host_surfaces=surfaces,
             external_exports=list(dict.fromkeys([*plan.external_exports, *told])),
+            # what is done needs no marks of the words; what is not goes on by them
+            traces=(traces.without_words() if clean else traces).as_json(),
         )
         warnings = [f"{point['ref']}: {point['why']}." for point in plan.open_points]
         warnings += planning.orphan_warning(plan.orphans)

@@ -6,6 +6,7 @@ else may form the same space meanwhile.
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,8 +17,9 @@ from pipelines.formation.proposal import Encoder
 from pipelines.formation.reading import space_items
 from pipelines.formation.run import run
 from pipelines.work import Result, Usage
-from storage import conversations, spaces
+from storage import conversations, epochs, spaces
 from storage.database import Database, Scope, Transaction
+from storage.epochs import EpochChanged
 
 #: Who acts in a space that nobody owns.
 _PRINCIPAL = "$system"
@@ -36,6 +38,7 @@ class Alone:
     principal: str = _PRINCIPAL
     cursor: dict[str, Any] | None = None
     usages: list[Usage] = field(default_factory=list)
+    _epoch: int | None = None
 
     def checkpoint(self) -> None:
         """Nothing stops this run."""
@@ -47,7 +50,14 @@ class Alone:
     def read(self) -> Iterator[Transaction]:
         """A read-only transaction on one snapshot of the space."""
         with self.database.transaction(self.scope, snapshot=True) as tx:
+            if self._epoch is None:
+                self._epoch = epochs.current(tx, self.scope)
             yield tx
+
+    def hold_epoch(self, tx: Transaction) -> None:
+        """See that what was read may still be processed, until `tx` ends; raises `EpochChanged`."""
+        if self._epoch is not None:
+            epochs.require(tx, self.scope, self._epoch, still=True)
 
     def commit_batch(self, apply: Callable[[Transaction], Any], cursor: dict[str, Any]) -> Any:
         """Commit a batch; the cursor lives as long as this run."""
@@ -81,9 +91,12 @@ def form(
             messages=messages,
             extra=dict(extra or {}),
         )
-    effect = run(Alone(database, scope, {"conversation": number}), encoder)
-    with database.transaction(scope) as tx:
-        return effect.apply(tx)
+    while True:
+        work = Alone(database, scope, {"conversation": number})
+        effect = run(work, encoder)
+        with contextlib.suppress(EpochChanged), database.transaction(scope) as tx:
+            work.hold_epoch(tx)
+            return effect.apply(tx)
 
 
 def rehearse(

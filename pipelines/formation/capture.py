@@ -13,6 +13,7 @@ from storage.clock import from_millis, parse_text, to_text
 from storage.conversations import Conversation as Record
 from storage.memory_scopes import UNSCOPED, MemoryScope
 from storage.source_digests import message_digest
+from storage.source_identity import SourceIdentity
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -35,8 +36,8 @@ class Captured:
 
     `payload` is the message as it was sent. `digest` tells whether it is the same message again:
     it covers who spoke in which role, what was said, when, and in which scope. `excluded_by` are
-    the digests under which an erasure may have excluded it. `evidence` is the evidence that it is
-    already, when it was not captured now.
+    the digests under which it, or the conversation that it came in, may have been excluded.
+    `evidence` is the evidence that it is already, when it was not captured now.
     """
 
     utterance: Utterance
@@ -52,22 +53,38 @@ def capture(record: Record, scope: MemoryScope = UNSCOPED) -> tuple[Captured, ..
     """The messages of a formation that have a text, in the order in which they were sent.
 
     A message without a time has the input's, else that of the record (seed 003, FormationInput).
-    What is said in a scope is another record than the same words without it.
+    What is said in a scope is another record than the same words without it. A user without a name
+    is who the message's `user` says, else the context's counterparty.
     """
     given = record.extra.get("timestamp")
     fallback = parse_text(given) if isinstance(given, str) else record.created_at
-    captured = (_capture(message, fallback, scope) for message in record.messages)
-    return tuple(found for found in captured if found is not None)
+    counterparty = (record.extra.get("context") or {}).get("counterparty")
+    captured = (_capture(message, fallback, scope, counterparty) for message in record.messages)
+    identity = SourceIdentity.of(record.extra)
+    by_source = frozenset() if identity is None else identity.excluded_by
+    return tuple(
+        replace(found, excluded_by=found.excluded_by | by_source)
+        for found in captured
+        if found is not None
+    )
 
 
 def recaptured(
-    evidence: str, evidence_class: str, payload: Any, content_digest: str | None, at: datetime
+    evidence: str,
+    evidence_class: str,
+    payload: Any,
+    content_digest: str | None,
+    at: datetime,
+    source: str | None = None,
 ) -> Captured | None:
-    """An evidence as the message that it holds; None for one that holds no text."""
+    """An evidence as the message that it holds; None for one that holds no text.
+
+    `source` is who said it, where the message itself does not name them.
+    """
     message = payload if isinstance(payload, dict) else {"content": payload}
     if "role" not in message:
         message = {"role": _ROLE_OF.get(evidence_class, "user"), **message}
-    found = _capture({**message, "timestamp": None}, at, UNSCOPED)
+    found = _capture({**message, "timestamp": None}, at, UNSCOPED, source)
     if found is None:
         return None
     known = found.digest if content_digest is None else content_digest
@@ -112,13 +129,15 @@ def _part_text(part: Any) -> str | None:
     return None
 
 
-def _capture(message: dict[str, Any], fallback: datetime, scope: MemoryScope) -> Captured | None:
+def _capture(
+    message: dict[str, Any], fallback: datetime, scope: MemoryScope, counterparty: str | None
+) -> Captured | None:
     content = message.get("content")
     text = text_of(content)
     if not text.strip():
         return None
     role = _role(message.get("role"))
-    speaker = str(message.get("name") or role)
+    speaker = _speaker(message, role, counterparty)
     millis = message.get("timestamp")
     at = from_millis(millis) if isinstance(millis, int) else fallback
     plain = isinstance(content, str) or all(_part_text(part) is not None for part in content or ())
@@ -138,6 +157,13 @@ def _capture(message: dict[str, Any], fallback: datetime, scope: MemoryScope) ->
         known,
         frozenset({known, unscoped, message_digest(message)}),
     )
+
+
+def _speaker(message: Mapping[str, Any], role: Role, counterparty: str | None) -> str:
+    """Who speaks. Two users who give no name are still two, where anything tells them apart."""
+    known = (message.get("name"), *((message.get("user"), counterparty) if role == "user" else ()))
+    named = (str(name) for name in known if name is not None)
+    return next((name for name in named if name.strip()), role)
 
 
 def _role(value: Any) -> Role:

@@ -139,7 +139,10 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class KnownClaim:
-    """A claim that memory already holds, offered to the encoder for corrections and changes."""
+    """A claim that memory already holds, offered to the encoder for corrections and changes.
+
+    `stored` is the predicate that it is kept under, where that is another (`likings`).
+    """
 
     id: str
     subject: str
@@ -149,6 +152,7 @@ class KnownClaim:
     stance: Stance
     asserted_by: str
     asserted_at: datetime
+    stored: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

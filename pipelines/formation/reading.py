@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from pipelines.formation import likings
 from pipelines.formation.capture import SPEAKING, Captured
 from pipelines.formation.proposal import (
     Background,
@@ -96,7 +97,7 @@ def read(
             ),
         ),
         known,
-        _interpreted(tx, scope, known),
+        _interpreted(tx, scope, known) | _told_of(tx, scope, captured, contexts),
         state.suppressed(tx, scope, {d for c in captured for d in c.excluded_by}),
         frozenset(
             c.key
@@ -162,6 +163,35 @@ def _interpreted(tx: Transaction, scope: Scope, known: Mapping[str, str]) -> fro
     return frozenset(d for d, element_id in known.items() if element_id in read_before)
 
 
+def _told_of(
+    tx: Transaction, scope: Scope, captured: Sequence[Captured], contexts: frozenset[str] | None
+) -> frozenset[str]:
+    """Digests of the sources that are evidence and that an event of this context set tells of.
+
+    Evidence may be handed over in another scope than its own, in which it is read anew.
+    """
+    sources = {c.evidence: c.digest for c in captured if c.evidence is not None}
+    if contexts is None or not sources:
+        return frozenset()
+    rows = tx.execute(
+        sql(
+            f"""
+            select distinct w.id, o.target_id from unnest(%(ids)s::text[]) as w(id)
+              join edge i on i.space_id = %(space)s and i.target_id = w.id
+               and i.field_lineage = 'inputs' and {state.at_seq("i", None)}
+              join lateral (select activity_class from activity x
+                     where x.space_id = %(space)s and x.id = i.source_id limit 1) x
+                on x.activity_class = 'summarization'
+              join edge o on o.space_id = %(space)s and o.source_id = i.source_id
+               and o.field_lineage = 'outputs' and {state.at_seq("o", None)}
+            """
+        ),
+        {"space": scope.space_id, "ids": sorted(sources)},
+    ).fetchall()
+    events = of_elements(tx, scope, {event for _, event in rows})
+    return frozenset(sources[id] for id, event in rows if events.get(event) == contexts)
+
+
 def known_claims(
     tx: Transaction, scope: Scope, person: str, contexts: frozenset[str] | None = frozenset()
 ) -> tuple[KnownClaim, ...]:
@@ -178,12 +208,13 @@ def _known(said: Statement) -> KnownClaim:
     return KnownClaim(
         id=said.id,
         subject=said.subject,
-        predicate=said.predicate,
+        predicate=likings.told(said.predicate),
         object=said.object,
         object_type=said.object_type,
         stance=_stance(said.stance),
         asserted_by=said.asserted_by,
         asserted_at=said.asserted_at,
+        stored=said.predicate,
     )
 
 
@@ -191,7 +222,8 @@ def space_items(tx: Transaction, scope: Scope) -> dict[str, list[Any]]:
     """What a whole (small) space holds, as plain JSON, oldest first.
 
     `claims` are the assertions that are still active, `commitments` those of any status,
-    `constraints` the instructions in force. For `brainstem encode` and for tests.
+    `constraints` the instructions in force. Predicates are those of encoders. For
+    `brainstem encode` and for tests.
     """
     rows = tx.execute(
         "select id from assertion where space_id = %s order by created_seq, length(id), id",
@@ -203,7 +235,7 @@ def space_items(tx: Transaction, scope: Scope) -> dict[str, list[Any]]:
         "claims": [
             {
                 "subject": s.subject,
-                "predicate": s.predicate,
+                "predicate": likings.told(s.predicate),
                 "object": s.object,
                 "stance": s.stance,
                 "asserted_by": s.asserted_by,

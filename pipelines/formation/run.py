@@ -21,7 +21,7 @@ from pipelines.formation.purposes import NOT_SUPERSEDED
 from pipelines.formation.sources import Gathered, check, gather
 from pipelines.formation.writing import Source, Written, evidence_only, reference, write
 from pipelines.work import Disposition, Effect, FollowUp, Result, Work
-from storage import conversations, staging
+from storage import conversations, source_identity, staging
 from storage.clock import now
 from storage.conversations import Conversation
 from storage.database import Scope, Transaction
@@ -31,6 +31,7 @@ from storage.graph.state import suppressed
 from storage.repair import RecordingRepair, repair
 from storage.settings import settings
 from storage.source_digests import message_digest
+from storage.source_identity import SourceIdentity
 
 #: Vectors are made by a later job; many formations share one.
 _EMBED = FollowUp("embed", {}, coalesce_key="embed")
@@ -156,9 +157,12 @@ class _Turn:
         return replace(self.found.repair, replacement_refs=tuple(new))
 
     def _note_captured(self, tx: Transaction, made: Commit) -> None:
+        refs = [made.ids[ref] for ref in self.written.evidence]
         if self.intent.staged is not None:
-            refs = [made.ids[ref] for ref in self.written.evidence]
             staging.captured(tx, self.scope, self.intent.staged, refs)
+        identity = SourceIdentity.of(self.record.extra)
+        if identity is not None:
+            source_identity.note(tx, self.scope, refs, identity.own_digest)
 
     def _result(
         self, made: Commit, formed: list[str], evidence: list[str]
@@ -166,7 +170,7 @@ class _Turn:
         disposition: Disposition = (
             "formed" if formed else "evidence_only" if evidence else "skipped"
         )
-        event = [] if self.written.event is None else [made.ids[self.written.event]]
+        event = _changed(made, () if self.written.event is None else (self.written.event,))
         refs = [*formed, *event] if formed else [*evidence, *event]
         summary = "" if self.proposal is None else self.proposal.summary
         result: dict[str, Any] = {
@@ -177,7 +181,8 @@ class _Turn:
         }
         if self.intent.interface:
             result["memory_refs"] = refs[:_MAX_REFS]
-            result["summary"] = summary or _summary(disposition, len(evidence))
+            if disposition == "skipped" or not summary:
+                result["summary"] = _summary(disposition, len(evidence))
             result["warnings"] = [*self.written.warnings, *self._warnings(disposition)]
             if self.intent.change == "misrecorded" and not self.intent.repairs:
                 result["partial"] = True
@@ -202,9 +207,12 @@ class _Turn:
     def _unsay_erased(self, tx: Transaction) -> None:
         """What was erased, and came again, is not kept by the record of its coming either."""
         said = [message_digest(message) for message in self.record.messages]
-        erased = suppressed(tx, self.scope, set(said))
+        identity = SourceIdentity.of(self.record.extra)
+        by_source = frozenset() if identity is None else identity.excluded_by
+        erased = suppressed(tx, self.scope, {*said, *by_source})
         if erased:
-            places = [place for place, digest in enumerate(said) if digest in erased]
+            whole = bool(erased & by_source)
+            places = [place for place, digest in enumerate(said) if whole or digest in erased]
             conversations.unsay(tx, self.scope, self.record.id, places)
 
 

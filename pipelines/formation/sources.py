@@ -17,7 +17,7 @@ from pipelines.formation.reading import Reading, claim_of, read
 from storage import jobs, repair, staging
 from storage.conversations import Conversation
 from storage.database import Scope, Transaction
-from storage.graph import state
+from storage.graph import claims, state
 from storage.graph.errors import SourceSuppressed
 from storage.graph.keys import folded
 from storage.graph.state import Stored
@@ -110,7 +110,12 @@ def _evidence(tx: Transaction, scope: Scope, element_id: str) -> Captured:
         " on e.space_id = o.space_id and e.id = o.id where o.space_id = %s and o.id = %s",
         (scope.space_id, element_id),
     ).fetchone()
-    found = None if row is None or row[1] is None else recaptured(element_id, *row)
+    known = claims.evidence(tx, scope, [element_id]).get(element_id)
+    source = None if known is None else known.source
+    found = None
+    if row is not None and row[1] is not None:
+        evidence_class, payload, content_digest, at = row
+        found = recaptured(element_id, evidence_class, payload, content_digest, at, source)
     if found is None:
         raise PreconditionFailed("The evidence holds no words to be read.")
     return found

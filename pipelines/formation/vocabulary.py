@@ -28,6 +28,11 @@ _PEOPLE: Mapping[str, Any] = {"concept_types": [_PERSON]}
 #: Draft predicates with a known meaning: description, object, functional.
 _DRAFTS: Mapping[str, tuple[str, Mapping[str, Any], bool]] = {
     "allergic_to": ("The subject has an allergy to the substance.", _ANY_CONCEPT, False),
+    "likes": (
+        "The subject likes the object, others of its kind perhaps as well.",
+        _ANY_CONCEPT,
+        False,
+    ),
     "owns": ("The subject owns the thing.", _ANY_CONCEPT, False),
     "has_pet": ("The subject keeps the animal.", _ANY_CONCEPT, False),
     "sibling_of": ("Subject and object are siblings.", _PEOPLE, False),

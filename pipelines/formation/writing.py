@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
+from pipelines.formation import likings
 from pipelines.formation.capture import SPEAKING, Captured
 from pipelines.formation.moments import interval
 from pipelines.formation.proposal import (
@@ -50,6 +51,10 @@ from storage.graph.keys import concept_key, folded, person_key
 from storage.graph.validity import UNSTATED, Bound, ValidTime
 from storage.graph.wording import Wording
 
+#: Predicates with many values of which a new one, told as a change, ends the one before.
+_ONE_AFTER_ANOTHER = frozenset(
+    {"works_for", "works_as", "reports_to", "studies_at", "follows_diet"}
+)
 #: Characters of a name that a concept keeps.
 _NAME = 500
 
@@ -130,6 +135,10 @@ class _Writer:
     withdrawn: list[Ref] = field(default_factory=list)
     revised: list[tuple[Ref, Ref, int]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    #: the predicates under which claims of the proposal are kept, by position
+    kept_as: dict[int, str] = field(default_factory=dict)
+    #: what the proposal itself denies: predicate and object
+    denied: set[tuple[str, str]] = field(default_factory=set)
 
     def written(self, proposal: Proposal | None) -> Written:
         self._capture()
@@ -147,7 +156,7 @@ class _Writer:
             self._extraction(self.source)
             if self._tells(self.source):
                 event = self._event(proposal)
-                self._provenance(self.source, event)
+            self._provenance(self.source, event)
             self.changes += self.ended.values()
             drafts += vocabulary.drafts
             drafts += [
@@ -169,9 +178,18 @@ class _Writer:
         return None if self.source is None else self.source.change
 
     def _tells(self, source: Source) -> bool:
-        """Whether the conversation itself is worth an event: a repair tells of none."""
+        """Whether the conversation itself is worth an event.
+
+        A repair tells of none, and a source that is handed over again was told of the first time.
+        """
+        if not source.bare:
+            return True
         found = self.products or self.ended or self.withdrawn
-        return source.change != "misrecorded" and (bool(found) or not source.bare)
+        return source.change != "misrecorded" and bool(found) and not self._told_before()
+
+    def _told_before(self) -> bool:
+        known = frozenset[str]() if self.reading is None else self.reading.interpreted
+        return all(message.digest in known for message in self.captured)
 
     # --- messages and people ------------------------------------------------------------------
 
@@ -222,6 +240,11 @@ class _Writer:
     def _claims(self, proposal: Proposal, vocabulary: Vocabulary) -> dict[int, Claim]:
         """Write what can be written; returns those claims by their position."""
         made: dict[int, Claim] = {}
+        self.denied = {
+            (claim.predicate, folded(claim.object))
+            for claim in proposal.claims
+            if claim.stance == "reject"
+        }
         for index, claim in enumerate(proposal.claims):
             before = vocabulary.mark()
             try:
@@ -238,7 +261,8 @@ class _Writer:
     ) -> None:
         said_at = self._message(claim.message).utterance.at
         _require_words(claim.subject, claim.object, claim.asserted_by)
-        predicate = vocabulary.predicate(claim.predicate, literal=claim.object_type == "string")
+        stored = self.kept_as[index] = self._stored(claim, made)
+        predicate = vocabulary.predicate(stored, literal=claim.object_type == "string")
         subject_type = vocabulary.subject_type(predicate, claim.subject_type)
         object_type = vocabulary.object_type(predicate, claim.object_type)
         valid = interval(claim.valid_from, claim.valid_until, said_at)
@@ -278,7 +302,109 @@ class _Writer:
         if corrected is not None:
             self._replace(*corrected, handle, claim)
         self.products[claim.message].append(handle)
-        self.wording[handle] = Wording(_sentence(claim), at=said_at)
+        told = replace(claim, predicate=stored)
+        self.wording[handle] = Wording(_sentence(told), at=said_at)
+        self._end_former(index, claim, valid, vocabulary, made)
+
+    def _stored(self, claim: Claim, made: Mapping[int, Claim]) -> str:
+        """The predicate that a claim is kept under: that of what it corrects, ends or repeats.
+
+        Else its own, save for what is merely liked beside another of its kind (`likings`).
+        """
+        if claim.predicate != likings.PREFERS or self.reading is None:
+            return claim.predicate
+        found = None if claim.revises is None else self._referred(claim.revises, made)
+        if found is not None and (claim.change == "correction" or claim.stance == "reject"):
+            was = found[1]
+            if isinstance(was, KnownClaim):
+                return was.stored or was.predicate
+            return self.kept_as[claim.revises.index or 0] if claim.revises else claim.predicate
+        others: list[tuple[Claim | KnownClaim, str]] = [
+            (known, known.stored or known.predicate)
+            for known in self.reading.background.claims
+            if _of_one(claim, known)
+        ]
+        others += [
+            (made[number], kept)
+            for number, kept in self.kept_as.items()
+            if number in made and _of_one(claim, made[number])
+        ]
+        for other, kept in others:
+            if folded(other.object) == folded(claim.object):
+                return kept
+        text = self._message(claim.message).utterance.text
+        beside = any(
+            kept == likings.PREFERS
+            and other.stance == "support"
+            and other.object_type == claim.object_type
+            for other, kept in others
+        )
+        liked = claim.stance == "support" and claim.change is None
+        if beside and liked and likings.merely_liked(text, claim.object):
+            return likings.LIKES
+        return claim.predicate
+
+    def _end_former(
+        self,
+        index: int,
+        claim: Claim,
+        valid: ValidTime,
+        vocabulary: Vocabulary,
+        made: Mapping[int, Claim],
+    ) -> None:
+        """Deny from the change on what a new value takes the place of: "my new boss is Sofia".
+
+        Where a predicate takes one value at a time, the new value ends the old by itself. A
+        revision of the Memory Interface writes what it was asked to and no more.
+        """
+        if (
+            self._revision is not None
+            or claim.change != "world_change"
+            or claim.stance != "support"
+            or claim.predicate not in _ONE_AFTER_ANOTHER
+        ):
+            return
+        found = self._corrected(claim, made)
+        if found is None or found[1].stance != "support":
+            return
+        former = found[1]
+        if (former.predicate, folded(former.object)) in self.denied:
+            return
+        said_at = self._message(claim.message).utterance.at
+        predicate = vocabulary.predicate(former.predicate, literal=former.object_type == "string")
+        object_type = vocabulary.object_type(predicate, former.object_type)
+        proposition, handle = f"?fp{index}", f"?fa{index}"
+        self.changes.append(
+            EnsureProposition(
+                proposition,
+                self._concept(
+                    vocabulary.subject_type(predicate, claim.subject_type), former.subject
+                ),
+                predicate.lineage,
+                Value(former.object.strip())
+                if object_type is None
+                else self._concept(object_type, former.object),
+            )
+        )
+        self.changes.append(
+            CreateAssertion(
+                handle,
+                proposition,
+                self._person(claim.asserted_by),
+                "stated",
+                "reject",
+                confidence=min(1.0, max(0.0, claim.confidence)),
+                asserted_at=said_at,
+                valid=ValidTime(valid.start or Bound(latest=said_at)),
+                citations=(Citation(self._evidence(claim.message)),),
+                once=True,
+            )
+        )
+        self.products[claim.message].append(handle)
+        denied = replace(
+            claim, object=former.object, object_type=former.object_type, stance="reject"
+        )
+        self.wording[handle] = Wording(_sentence(denied), at=said_at)
 
     def _corrected(
         self, claim: Claim, made: Mapping[int, Claim]
@@ -456,7 +582,7 @@ class _Writer:
         names = dict.fromkeys(c.utterance.speaker for c in self.captured)
         return f"{len(self.captured)} messages of {', '.join(names)}."[:_NAME]
 
-    def _provenance(self, source: Source, event: Ref) -> None:
+    def _provenance(self, source: Source, event: Ref | None) -> None:
         """Record which claim a message put in the place of which, and what told of it all."""
         for number, (old, new, index) in enumerate(self.revised):
             self.changes.append(
@@ -472,6 +598,8 @@ class _Writer:
                     only_with_effect=True,
                 )
             )
+        if event is None:
+            return
         self.changes.append(
             CreateActivity(
                 "?xs",
@@ -511,6 +639,11 @@ class _Writer:
         if not 0 <= index < len(self.captured):
             raise Refused("it cites no message of this conversation")
         return self.captured[index]
+
+
+def _of_one(claim: Claim, other: Claim | KnownClaim) -> bool:
+    """Whether two claims are of one subject in one respect."""
+    return (folded(other.subject), other.predicate) == (folded(claim.subject), claim.predicate)
 
 
 def _fresh(index: int) -> Ref:

@@ -132,12 +132,11 @@ def grounded(tx: Transaction, scope: Scope, view: ClaimView, question: str) -> b
     rank = {id: place for place, id in enumerate(ids)}
     views.sort(key=lambda one: rank.get(one.id, len(rank)))
     texts = bm25.documents(tx, scope, sorted({ref for one in views for ref in one.evidence}))
-    told = claim_statements(asked, relevant_claims(asked, views, texts))
-    stated = {element for statement in told for element in statement.elements}
-    by_id = {one.id: one for one in views}
-    if any(by_id[id].proposition == view.proposition for id in stated if id in by_id):
+    chosen = relevant_claims(asked, views, texts)
+    # an answer in words tells the first few of many; the answer's claims hold the others, too
+    if any(one.proposition == view.proposition and one.stands for one in chosen):
         return True
-    if told:
+    if claim_statements(asked, chosen):
         return False
     collection = index.collections(tx, scope).get("evidence")
     found = gather(tx, scope, Query(asked), Weights(), collection, [])

@@ -490,7 +490,11 @@ async def _pin(request: httpx2.Request) -> None:
     The name is resolved once, here, so that it cannot mean something else when it is connected to.
     """
     host, port = request.url.host, request.url.port or 443
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        # what the client itself would say, so that the SDKs take it for what it is
+        raise httpx2.ConnectError("the name was not resolved", request=request) from error
     addresses = [str(each[4][0]) for each in found]
     if request.url.scheme != "https" or not all(map(is_public, addresses)):
         raise _NotPublic

@@ -8,14 +8,22 @@ gives the same answer.
   time; the old one is superseded.
 - `world_change`: the world changed. The new claim begins now, or when it is said to; the old one
   stays and still answers for its time.
-- `suppress`: the record is archived, and its sources are not taken in again.
+- `suppress`: the record is archived, with the sources that are for it alone, and what it was formed
+  from is not taken in again.
+- `restore`: a record that was suppressed is in force again, and its sources may be taken in again,
+  unless something else refuses them.
 - `delete`: the record and its bounded closure are erased, copies in this house included.
 
 `misrecorded` is a repair of the record against its source; the Memory Interface does that.
+
+Every change raises the processing epoch of the space in the transaction that accepts it
+(`storage.epochs`), so that nobody goes on with what was read before. A host calls `recover` before
+it opens a space.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,8 +31,8 @@ from typing import Any, Literal
 
 from pipelines.forget import run as forgetting
 from pipelines.formation.alone import Alone
-from pipelines.product.records import MemoryRecord, is_exclusive, product_record
-from storage import erasure_plans
+from pipelines.product.records import CHANNEL, MemoryRecord, is_exclusive, product_record
+from storage import epochs, erasure_plans, source_identity
 from storage.canonical import digest
 from storage.clock import now, parse_text, to_text
 from storage.database import Database, Scope, Transaction
@@ -57,12 +65,12 @@ from storage.runtime import product_requests
 from storage.runtime.product_requests import ProductRequest
 from storage.source_digests import message_digest
 
-#: The path that writes, in the origin of elements and the channel of commits.
-CHANNEL = "product"
+#: Elements that the deletion of one record erases at most (seed 003 section 9.1).
+MAX_DELETED = 128
 #: Longest statement, in characters.
 MAX_STATEMENT = 16_384
 
-ChangeKind = Literal["correct", "world_change", "misrecorded", "suppress", "delete"]
+ChangeKind = Literal["correct", "world_change", "misrecorded", "suppress", "restore", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +91,8 @@ class ChangeRequest:
     """What is to become of a record.
 
     `value` (a literal, or an existing concept's id) and `statement` (the caller's words) are of
-    `correct` and `world_change`; `since` is when the world changed (None: now).
+    `correct` and `world_change`; `since` is when the world changed (None: now). `undoes` is the
+    caller's operation that a `restore` takes back.
     """
 
     operation_id: str
@@ -93,11 +102,14 @@ class ChangeRequest:
     value: Value | str | None = None
     statement: str | None = None
     since: datetime | None = None
+    undoes: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Plain data; equal requests are equal here."""
         literal = isinstance(self.value, Value)
+        undoes = {} if self.undoes is None else {"undoes": self.undoes}
         return {
+            **undoes,
             "record_id": self.record_id,
             "revision": self.revision,
             "kind": self.kind,
@@ -133,7 +145,8 @@ class Changed:
     """What happened.
 
     `record_id` is the new claim of a revision, else the record itself. `status` is `accepted` while
-    a deletion is under way, `completed` or `partial` once it was looked at.
+    a deletion is under way, `completed` or `partial` once it was looked at. `archived` are the
+    elements that a `suppress` put away; `undoes` is the operation that a `restore` took back.
     """
 
     operation_id: str
@@ -142,10 +155,14 @@ class Changed:
     status: str
     evidence_ref: str | None = None
     plan_ref: str | None = None
+    archived: tuple[str, ...] = ()
+    undoes: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, as it is kept."""
         return {
+            "archived": list(self.archived),
+            "undoes": self.undoes,
             "record_id": self.record_id,
             "status": self.status,
             "evidence_ref": self.evidence_ref,
@@ -223,6 +240,7 @@ def product_commit(
             done = _changed(known)
         else:
             done = _commit(tx, scope, caller, known)
+            epochs.advance(tx, scope)
             product_requests.end(tx, scope, caller.name, operation_id, "committed", done.as_json())
     if done.plan_ref is not None and done.status == "accepted":
         return _finish(database, scope, caller.name, done)
@@ -262,9 +280,12 @@ def product_discard(database: Database, scope: Scope, caller: Caller, operation_
 def recover(database: Database, scope: Scope) -> int:
     """Carry out deletions that were accepted before a stop; before the space is used again.
 
-    Returns how many there were.
+    Returns how many there were. All other changes are done in the transaction that accepts them,
+    and what `jobs.product_intake` accepted is in the ledger. What was prepared and not committed in
+    time loses its words here.
     """
     with database.transaction(scope) as tx:
+        product_requests.void_expired(tx, scope)
         waiting = product_requests.unfinished(tx, scope)
         found = [
             (caller, _changed(request))
@@ -286,7 +307,8 @@ def _prepared(kept: ProductRequest) -> Prepared:
 
 def _changed(kept: ProductRequest) -> Changed:
     assert kept.result is not None
-    return Changed(kept.operation_id, kept.kind, **kept.result)
+    result = {**kept.result, "archived": tuple(kept.result.get("archived", ()))}
+    return Changed(kept.operation_id, kept.kind, **result)
 
 
 def _preview(
@@ -296,19 +318,24 @@ def _preview(
     record = product_record(tx, scope, request.record_id, now())
     if record.revision != request.revision:
         raise RevisionConflict()
-    touched = {record.id, record.proposition_ref, *(s.evidence_ref for s in record.sources)}
+    touched = {record.id, *record.refs}
     told: dict[str, Any] = {"kind": request.kind, "record": record.as_json()}
     if request.kind == "delete":
         closure = _closure(tx, scope, caller, record)
         gone = sorted({*closure.elements, *closure.payloads})
         return {**told, "erases": gone}, touched | set(gone)
+    if request.kind == "restore":
+        restored = _suppressed_by(tx, scope, caller, request, record)
+        return {**told, "undoes": request.undoes, "restores": list(restored)}, touched
     if record.storage != "current":
         raise Conflict("The record is archived.")
     if request.kind == "suppress":
-        return {**told, "archives": [record.id]}, touched
+        archives = [record.id, *closures.standing_on(tx, scope, record.id)]
+        return {**told, "archives": archives}, touched
     value = request.new_value()
     _check_revision(tx, scope, caller, request, record, value)
     new = {"literal": value.value} if isinstance(value, Value) else {"concept": value}
+    touched |= set() if isinstance(value, Value) else {value}
     ends = "superseded" if request.kind == "correct" else "ends"
     return {**told, "new_value": new, ends: record.id}, touched
 
@@ -336,7 +363,7 @@ def _check_revision(
 
 def _closure(tx: Transaction, scope: Scope, caller: Caller, record: MemoryRecord) -> Closure:
     """What goes with a record; refused where that is not known, or kept by a hold."""
-    closure = closures.compute(tx, scope, caller.principal, record.id, "semantic")
+    closure = closures.compute(tx, scope, caller.principal, record.id, "semantic", most=MAX_DELETED)
     if closure.held:
         raise LegalHoldConflict(planning.hold_message(closure))
     if closure.open_points:
@@ -358,6 +385,8 @@ def _commit(tx: Transaction, scope: Scope, caller: Caller, kept: ProductRequest)
     match request.kind:
         case "suppress":
             return _suppress(tx, scope, caller, request, record)
+        case "restore":
+            return _restore(tx, scope, caller, request, record)
         case "delete":
             return _accept_deletion(tx, scope, caller, request, record)
         case _:
@@ -377,6 +406,7 @@ def _request(kept: ProductRequest) -> ChangeRequest:
         value,
         asked["statement"],
         since,
+        asked.get("undoes"),
     )
 
 
@@ -472,10 +502,63 @@ def _suppress(
 ) -> Changed:
     """Archive the record; what it was formed from is not taken in again."""
     digests = _source_digests(tx, scope, record)
-    elements.refuse(tx, scope, digests, f"{CHANNEL}:{request.operation_id}")
-    changes = ChangeSet((Transition(record.id, "archived"),))
+    elements.refuse(tx, scope, digests, _account(caller, request.operation_id))
+    alone = closures.standing_on(tx, scope, record.id)
+    stored = state.load(tx, scope, alone)
+    alone = tuple(ref for ref in alone if stored[ref].state == "active")
+    elements.unwind(tx, scope, [ref for ref in alone if ref[0] == "E"])
+    changes = ChangeSet(tuple(Transition(ref, "archived") for ref in (record.id, *alone)))
     commit(tx, scope, caller.principal, changes, tx_class=CHANNEL)
-    return Changed(request.operation_id, request.kind, record.id, "completed")
+    return Changed(
+        request.operation_id, request.kind, record.id, "completed", archived=(record.id, *alone)
+    )
+
+
+def _account(caller: Caller, operation_id: str) -> str:
+    """On whose behalf sources are refused: the caller's operation, as migration 0015 has it."""
+    return f"{CHANNEL}:{json.dumps([caller.name, operation_id], ensure_ascii=False)}"
+
+
+def _suppressed_by(
+    tx: Transaction, scope: Scope, caller: Caller, request: ChangeRequest, record: MemoryRecord
+) -> tuple[str, ...]:
+    """What the operation that is to be taken back has archived and is archived still.
+
+    Raises `NotFound` for one that is no suppression of this record by this caller, and `Conflict`
+    where it was taken back before or the record is not archived.
+    """
+    if request.undoes is None:
+        raise InvalidInput("A restore names the operation that it takes back.")
+    known = product_requests.find(tx, scope, caller.name, request.undoes)
+    if known is None or (known.kind, known.state) != ("suppress", "committed"):
+        raise NotFound("There is no such suppression.")
+    if known.record_id != record.id:
+        raise NotFound("That suppression is of another record.")
+    if product_requests.taken_back(tx, scope, caller.name, request.undoes):
+        raise Conflict("That suppression was taken back before.")
+    if record.storage != "archived":
+        raise Conflict(f"The record is {record.storage}; there is nothing to take back.")
+    archived = _changed(known).archived or (record.id,)
+    stored = state.load(tx, scope, archived)
+    return tuple(ref for ref in archived if ref in stored and stored[ref].state == "archived")
+
+
+def _restore(
+    tx: Transaction,
+    scope: Scope,
+    caller: Caller,
+    request: ChangeRequest,
+    record: MemoryRecord,
+) -> Changed:
+    """Take a suppression back: what it archived is in force, what it refused may come again."""
+    restored = _suppressed_by(tx, scope, caller, request, record)
+    assert request.undoes is not None
+    elements.allow_again(tx, scope, _account(caller, request.undoes))
+    changes = ChangeSet(tuple(Transition(ref, "active") for ref in restored))
+    commit(tx, scope, caller.principal, changes, tx_class=CHANNEL)
+    return Changed(
+        request.operation_id, request.kind, record.id, "completed", undoes=request.undoes
+    )
 
 
 def _source_digests(tx: Transaction, scope: Scope, record: MemoryRecord) -> set[str]:
@@ -487,6 +570,7 @@ def _source_digests(tx: Transaction, scope: Scope, record: MemoryRecord) -> set[
         (scope.space_id, refs),
     ).fetchall()
     found = {known for known, _ in rows if known is not None}
+    found |= source_identity.digests_of(tx, scope, refs)
     return found | {
         message_digest(payload)
         for _, payload in rows

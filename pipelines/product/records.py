@@ -6,22 +6,29 @@ three different things, and a record has each by itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from storage import epochs
 from storage.canonical import digest
 from storage.clock import to_text
 from storage.database import Scope, Transaction, sql
+from storage.errors import Conflict, InvalidInput
 from storage.graph import state
 from storage.graph.errors import NotFoundOrNotVisible
 from storage.graph.schema import environment, local_name
 from storage.graph.state import NOW, Stored
 from storage.source_digests import is_message, message_digest
 
+#: The path that writes, in the origin of elements and the channel of commits.
+CHANNEL = "product"
 #: Records of a page, at most.
 MAX_PAGE = 100
+#: The epoch of a walk, and the record that it has come to.
+_CURSOR = re.compile(r"([0-9]{1,18})/(A-[1-9][0-9]{0,17})", re.ASCII)
 
 Stance = Literal["support", "reject", "uncertain"]
 Lifecycle = Literal["active", "expired", "retracted", "superseded", "misrecorded"]
@@ -73,6 +80,14 @@ class MemoryRecord:
     context_refs: tuple[str, ...]
     sources: tuple[SourceRef, ...]
 
+    @property
+    def refs(self) -> set[str]:
+        """The elements that the record tells something of."""
+        value = {self.value.id} if isinstance(self.value, Named) else set()
+        sources = {source.evidence_ref for source in self.sources}
+        told = {self.proposition_ref, self.subject.id, self.asserted_by.id}
+        return told | value | sources | {*self.context_refs}
+
     def as_json(self) -> dict[str, Any]:
         """Plain data, for previews and hosts that write it down."""
         told = asdict(self)
@@ -84,7 +99,11 @@ class MemoryRecord:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Records in a fixed order; the next page comes `after` the last of them, None: no more."""
+    """Records in a fixed order; `after` is where the next page begins, None: no more.
+
+    It holds for as long as nothing changes what may be processed; `product_records` refuses it then
+    with `StaleCursor`.
+    """
 
     records: tuple[MemoryRecord, ...]
     after: str | None
@@ -105,6 +124,20 @@ class Source:
     matches: bool | None
 
 
+class StaleCursor(Conflict):
+    """Records were changed, excluded or erased since the walk began."""
+
+    code = "product_cursor_stale"
+    default = "Records have changed since the first page; begin again with the first page."
+
+
+class SourceMismatch(Conflict):
+    """The words of a correction are not those that were written."""
+
+    code = "product_source_mismatch"
+    default = "The text of this source is not the one that its digest was taken of."
+
+
 def product_records(
     tx: Transaction,
     scope: Scope,
@@ -117,10 +150,14 @@ def product_records(
 ) -> Page:
     """A page of the claims of a space, or of those about a subject (the id of a concept).
 
-    Archived ones, and those that were withdrawn or replaced, come only with `all_states`.
+    Archived ones, and those that were withdrawn or replaced, come only with `all_states`. `after`
+    is that of the page before; raises `StaleCursor` for one from before a change, and
+    `InvalidInput` for what is none.
     """
     limit = max(1, min(limit, MAX_PAGE))
-    position = after or ""
+    # read first: what changes while the page is read makes its cursor an old one
+    epoch = epochs.current(tx, scope)
+    position = "" if after is None else _position(after, epoch)
     found: list[MemoryRecord] = []
     while True:
         ids = _ids(tx, scope, position, subject)
@@ -132,9 +169,19 @@ def product_records(
                 continue
             found.append(record)
             if len(found) == limit:
-                return Page(tuple(found), ref)
+                return Page(tuple(found), f"{epoch}/{ref}")
         if len(ids) < MAX_PAGE:
             return Page(tuple(found), None)
+
+
+def _position(after: str, epoch: int) -> str:
+    """The record after which a page begins."""
+    known = _CURSOR.fullmatch(after)
+    if known is None:
+        raise InvalidInput("This is no cursor of a page of records.", field="after")
+    if int(known[1]) != epoch:
+        raise StaleCursor()
+    return known[2]
 
 
 def product_record(tx: Transaction, scope: Scope, record_id: str, at: datetime) -> MemoryRecord:
@@ -148,14 +195,19 @@ def product_record(tx: Transaction, scope: Scope, record_id: str, at: datetime) 
 def product_source(
     tx: Transaction, scope: Scope, record_id: str, evidence_ref: str, at: datetime
 ) -> Source:
-    """What a source of a record says; raises `NotFoundOrNotVisible`, also for erased bytes."""
+    """What a source of a record says.
+
+    Raises `NotFoundOrNotVisible`, also for erased bytes, and `SourceMismatch` for the words of a
+    correction that are not those that its digest was taken of.
+    """
     record = product_record(tx, scope, record_id, at)
     ref = next((one for one in record.sources if one.evidence_ref == evidence_ref), None)
     row = None
     if ref is not None and ref.available:
         row = tx.execute(
-            "select payload -> 'inline', media_type, observed_at, payload ->> 'mode'"
-            " from evidence where space_id = %s and id = %s",
+            "select o.payload -> 'inline', o.media_type, o.observed_at, o.payload ->> 'mode',"
+            " e.origin ->> 'channel' from evidence o join element e on e.space_id = o.space_id"
+            " and e.id = o.id where o.space_id = %s and o.id = %s",
             (scope.space_id, evidence_ref),
         ).fetchone()
     if ref is None or row is None or row[3] == "purged":
@@ -165,6 +217,9 @@ def product_source(
     if is_message(payload):
         known.add(message_digest(payload))
     matches = True if ref.content_digest in known else None
+    # what is written here has a digest of its payload; of what was taken in, it covers more
+    if matches is None and row[4] == CHANNEL:
+        raise SourceMismatch()
     return Source(ref, payload, row[1], row[2], matches)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -9,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import regex
 
-from pipelines.recall.questions import ASKING, Asked
+from pipelines.recall.questions import Asked
 from storage.clock import to_text
 from storage.database import Scope, Transaction
 from storage.search import bm25, vectors
@@ -21,6 +22,8 @@ from storage.search.vectors import Coverage
 
 #: Messages of each lane that are looked at where some may not be told of.
 SCOPED_DEPTH = 300
+#: Messages of a space beyond which who speaks says too little to search by.
+_SMALL = 2_000
 #: Sources that an answer lists.
 SOURCES = 20
 #: The share of a question's words, weighed by rarity, that one message must hold to be on topic.
@@ -34,7 +37,11 @@ _WEIGHED = 20
 _PASSAGE = 280
 #: Characters of a message that a source shows.
 _EXCERPT = 1000
-_SENTENCE = regex.compile(r"[^.!?。！？\n]+[.!?。！？]*")
+#: a point ends a sentence before a blank, and not after "Dr"
+_SENTENCE = regex.compile(
+    r"(?:[^.!?。！？\n]|[.!?]+(?=[^\s.!?])"
+    r"|(?<=\b(?:Dr|Mr|Mrs|Ms|Prof|St|No|vs|etc|approx|e\.g|i\.e|\p{Lu}))\.(?=\s))+[.!?。！？]*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +103,12 @@ def gather(
     words = query.asked.terms
     depth = DEPTH if admits is None else SCOPED_DEPTH
     lexical = bm25.search(tx, scope, "evidence", words, depth)
+    small = collection is not None and collection.documents <= _SMALL
+    if not lexical and small and query.asked.alike and query.asked.counterparty:
+        # "How old am I?": nobody says "old", and who asks is who spoke
+        own = [term for name in query.asked.counterparty for term in terms(name)]
+        lexical = bm25.search(tx, scope, "evidence", own, SCOPED_DEPTH)
+        lexical = [hit for hit in lexical if query.asked.is_alike(hit.text)]
     near: list[Hit] = []
     covered: Coverage | Literal["absent"] = "absent"
     if query.embedder is not None:
@@ -107,12 +120,14 @@ def gather(
         lexical = [hit for hit in lexical if hit.element_id in seen]
         near = [hit for hit in near if hit.element_id in seen]
     hits = fuse(lexical, near, weights, SOURCES, cited=cited)
-    rarity = bm25.rarities(tx, scope, "evidence", [w for w in words if w not in ASKING])
+    asking = query.asked.asking
+    rarity = bm25.rarities(tx, scope, "evidence", [w for w in words if w not in asking])
+    rarity = _without_kinds(rarity, query.asked, 0 if collection is None else collection.documents)
     cosines = {hit.document_id: hit.score for hit in near}
     supported = [
         hit
         for hit in hits[:_WEIGHED]
-        if _on_topic(hit, rarity, cosines.get(hit.document_id), query.near)
+        if _on_topic(hit, rarity, query.asked.alike, cosines.get(hit.document_id), query.near)
     ]
     return Evidence(
         tuple(hits),
@@ -124,12 +139,23 @@ def gather(
     )
 
 
-def share(text: str, rarity: Mapping[str, float]) -> float:
-    """How much of a question's words, weighed by their rarity, `text` holds: 0 to 1."""
+_NONE: Mapping[str, regex.Pattern[str]] = {}
+
+
+def share(
+    text: str, rarity: Mapping[str, float], alike: Mapping[str, regex.Pattern[str]] = _NONE
+) -> float:
+    """How much of a question's words, weighed by their rarity, `text` holds: 0 to 1.
+
+    A word with a pattern in `alike` is held where the pattern is found, too.
+    """
     total = sum(rarity.values())
     if not total:
         return 0.0
-    return sum(rarity[word] for word in set(terms(text)).intersection(rarity)) / total
+    held = set(terms(text)).intersection(rarity)
+    missing = rarity.keys() & alike.keys() - held
+    held.update(word for word in missing if alike[word].search(text))
+    return sum(rarity[word] for word in held) / total
 
 
 def speaker_and_words(text: str) -> tuple[str | None, str]:
@@ -138,13 +164,15 @@ def speaker_and_words(text: str) -> tuple[str | None, str]:
     return (speaker, words) if colon and len(speaker) <= 200 else (None, text)
 
 
-def passage(text: str, rarity: Mapping[str, float]) -> str:
+def passage(
+    text: str, rarity: Mapping[str, float], alike: Mapping[str, regex.Pattern[str]] = _NONE
+) -> str:
     """The sentence of a message that holds most of the question's words, with its neighbour."""
     _, words = speaker_and_words(text)
     sentences = [match[0].strip() for match in _SENTENCE.finditer(words) if match[0].strip()]
     if not sentences:
         return words.strip()[:_PASSAGE]
-    best = max(range(len(sentences)), key=lambda i: (share(sentences[i], rarity), -i))
+    best = max(range(len(sentences)), key=lambda i: (share(sentences[i], rarity, alike), -i))
     told = sentences[best]
     for sentence in sentences[best + 1 :]:
         if len(told) + len(sentence) + 1 > _PASSAGE:
@@ -186,10 +214,28 @@ def sources(
     return told
 
 
+def _without_kinds(rarity: dict[str, float], asked: Asked, documents: int) -> dict[str, float]:
+    """Leave out a word for the kind that is asked for ("which music …") where nobody uses it.
+
+    What is of the kind hardly ever says so, and no message could make up for the missing word.
+    """
+    unseen = math.log(1 + (documents + 0.5) / 0.5)
+    kept = {
+        word: rare
+        for word, rare in rarity.items()
+        if word not in asked.kind_words or not math.isclose(rare, unseen)
+    }
+    return kept if len(kept) > 1 else rarity
+
+
 def _on_topic(
-    hit: Hit, rarity: Mapping[str, float], cosine: float | None, near: float | None
+    hit: Hit,
+    rarity: Mapping[str, float],
+    alike: Mapping[str, regex.Pattern[str]],
+    cosine: float | None,
+    near: float | None,
 ) -> bool:
-    held = share(hit.text, rarity)
+    held = share(hit.text, rarity, alike)
     if held >= _ENOUGH:
         return True
     return held >= _LITTLE and near is not None and cosine is not None and cosine >= near

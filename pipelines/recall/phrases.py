@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import cache
 
+from pipelines.formation.lexicon import LANGUAGES
 from pipelines.recall.questions import Language
 from storage.graph.claims import ClaimView, CommitmentView, ConstraintView
 from storage.graph.validity import Bound, End
@@ -40,6 +42,7 @@ _SENTENCES: dict[str, tuple[str, str, str, str]] = {
         "{s}对{o}不感兴趣",
     ),
     "prefers": ("{s} likes {o}", "{s} does not like {o}", "{s}喜欢{o}", "{s}不喜欢{o}"),
+    "likes": ("{s} likes {o}", "{s} does not like {o}", "{s}喜欢{o}", "{s}不喜欢{o}"),
     "allergic_to": (
         "{s} is allergic to {o}",
         "{s} is not allergic to {o}",
@@ -133,6 +136,8 @@ def claim(view: ClaimView, language: Language) -> str:
     subject, object = view.subject, view.object
     if view.predicate == "born_on":
         object = object.removeprefix("--")
+    if view.predicate == "speaks":
+        object = _languages(language).get(object, object)
     forms = _SENTENCES.get(view.predicate)
     denied = view.stance == "reject"
     if forms is None:
@@ -142,10 +147,17 @@ def claim(view: ClaimView, language: Language) -> str:
             clause += "：并非如此" if language == "zh" else " (denied)"
     else:
         clause = forms[(2 if language == "zh" else 0) + denied].format(s=subject, o=object)
-    since, until = _day(view.valid.start), _day(view.valid.until)
-    if language == "zh":
-        return clause + (f"，自{since}起" if since else "") + (f"，到{until}为止" if until else "")
-    return clause + (f" since {since}" if since else "") + (f" until {until}" if until else "")
+    return clause + _since(view.valid.start, language) + _until(view.valid.until, language)
+
+
+@cache
+def _languages(language: Language) -> dict[str, str]:
+    """BCP 47 tags, by which memory keeps languages, and their names; the commonest name first."""
+    named: dict[str, str] = {}
+    for name, tag in LANGUAGES.items():
+        if name.isascii() == (language == "en"):
+            named.setdefault(tag, name.title() if name.isascii() else name)
+    return named
 
 
 def said(view: ClaimView, language: Language) -> str:
@@ -213,12 +225,48 @@ def sentence(clause: str, numbers: list[int], language: Language) -> str:
     return f"{clause}{f' {cited}' if cited else ''}{end}"
 
 
-def _day(end: End) -> str | None:
+def _since(start: End, language: Language) -> str:
+    time = _time(start, language)
+    if not time:
+        return ""
+    return f"，{time[0]}自{time[1]}起" if language == "zh" else f" since {time[1]}{time[0]}"
+
+
+def _until(end: End, language: Language) -> str:
+    time = _time(end, language)
+    if not time:
+        return ""
+    return f"，{time[0]}到{time[1]}为止" if language == "zh" else f" until {time[1]}{time[0]}"
+
+
+def _time(end: End, language: Language) -> tuple[str, str] | None:
+    """How sure a time is, and the time as exactly as it is known; None where nothing is."""
+    chinese = language == "zh"
     match end:
         case datetime():
-            return end.date().isoformat()
-        case Bound(earliest, latest):
-            known = earliest or latest
-            return known.date().isoformat() if known else None
-        case _:
-            return None
+            return "", end.date().isoformat()
+        case Bound(earliest=datetime() as first, latest=datetime() as last):
+            if named := _named(first, last):
+                return "", named
+            span = first.date().isoformat(), last.date().isoformat()
+            return "", f"{span[0]}至{span[1]}间" if chinese else "some time from {} to {}".format(
+                *span
+            )
+        case Bound(latest=datetime() as last):
+            return "最晚" if chinese else " at the latest", last.date().isoformat()
+        case Bound(earliest=datetime() as first):
+            return "最早" if chinese else " at the earliest", first.date().isoformat()
+    return None
+
+
+def _named(first: datetime, last: datetime) -> str | None:
+    """The month or the year that two limits lie in, as it was named: both begin with it.
+
+    One that had not ended when it was told of has the time of telling for its other limit.
+    """
+    after = last - timedelta(milliseconds=1)
+    if first != first.replace(day=1, hour=0, minute=0, second=0, microsecond=0):
+        return None
+    if (after.year, after.month) == (first.year, first.month):
+        return first.strftime("%Y-%m")
+    return first.strftime("%Y") if first.month == 1 and after.year == first.year else None

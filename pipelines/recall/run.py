@@ -21,26 +21,31 @@ from pipelines.formation.proposal import Usage as ModelUsage
 from pipelines.ports import models
 from pipelines.ports.embedder import Embedder, process_embedder
 from pipelines.ports.models import LanguageModel
-from pipelines.recall import budgeted, material, phrases, questions
+from pipelines.recall import budgeted, material, phrases, questions, receipts
 from pipelines.recall.answers import (
     Statement,
     claim_statements,
     commitment_statements,
     constraint_statements,
+    denials,
     quotations,
     relevant_claims,
 )
 from pipelines.recall.budgeted import Limits, Planner
 from pipelines.recall.evidence import Evidence, Query, gather, sources, speaker_and_words
+from pipelines.recall.follow_ups import followed_up
 from pipelines.recall.material import Material
+from pipelines.recall.meaning import meant
 from pipelines.recall.questions import Asked
+from pipelines.recall.receipts import Told
 from pipelines.recall.synthesis import BelievedClaim, Passage, Synthesis, synthesise
 from pipelines.work import Effect, Result, Work
-from storage import conversations, memory_metrics, memory_policy, spaces
+from storage import conversations, memory_metrics, memory_policy, scoped_memory, spaces
+from storage.byok import ByokUnreadable
 from storage.citations import cite
 from storage.clock import from_millis, now, to_text
 from storage.database import Scope, Transaction
-from storage.errors import ModelMisbehaved, ModelRejected, ModelUnavailable, NotFound
+from storage.errors import InvalidInput, ModelMisbehaved, ModelRejected, ModelUnavailable, NotFound
 from storage.graph import claims as graph
 from storage.graph.belief import Question
 from storage.graph.claims import ClaimView, CommitmentView, ConstraintView
@@ -52,6 +57,7 @@ from storage.search.bm25 import Hit
 from storage.search.documents import DocumentKind
 from storage.search.fusion import Weights
 from storage.settings import settings
+from storage.spaces import Space
 
 #: Claims that are re-read for their belief.
 _CLAIMS = 30
@@ -61,7 +67,6 @@ _LISTED = 20
 _WHOLE = 100
 #: Characters of a question that are embedded; its time grows faster than its length.
 _EMBEDDED = 500
-_ZERO = {"input_tokens": 0, "output_tokens": 0, "cached_tokens": 0, "requests": 0}
 _MODEL_FAULTS = (ModelUnavailable, ModelRejected, ModelMisbehaved)
 _MARKS = re.compile(r"\s*\[\d+\]")
 
@@ -83,9 +88,16 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """All that one snapshot holds on the question."""
+    """All that one snapshot of the space holds on the question.
 
+    `asked` is the question with those named whom it means; `updates` are later messages on what
+    was said before.
+    """
+
+    space: Space
+    asked: Asked
     evidence: Evidence
+    updates: tuple[Hit, ...]
     claims: tuple[ClaimView, ...]
     commitments: tuple[CommitmentView, ...]
     constraints: tuple[ConstraintView, ...]
@@ -116,7 +128,8 @@ def run(
     on), `claims`, `commitments`, `constraints`, `sources` (ranked; `[n]` in `content` counts in
     them from 1), `coverage` and `warnings`; where the record asks for it, `memories` and
     `uncertainty` too. Under a budget, of the space or of the question, it is a packet instead
-    (`budgeted`). Raises `NotFound` when the record is gone.
+    (`budgeted`). `recall_receipt` refers to what is kept of the delivery (`receipts`). Raises
+    `NotFound` when the record is gone.
     """
     begun = time.monotonic()
     chosen = embedder or process_embedder()
@@ -131,21 +144,28 @@ def run(
             found = _search(tx, work.scope, query, task.weights)
             read = _material(tx, work, task, asked, found, warnings, planner)
         work.checkpoint()
-        return _packet(work, task, task.limits, planner, read, begun)
+        return _packet(work, task, task.limits, planner, read, found.space, begun)
     with work.read() as tx:
         found = _search(tx, work.scope, query, task.weights)
     work.checkpoint()
-    statements = _extract(asked, found)
+    statements = _extract(found)
     listed = sources(found.evidence.hits, _cited(statements, found), found.evidence.rarity)
-    told, synthesis, faults = _synthesise(work, task, found, statements, listed, model)
+    spent: list[ModelUsage] = []
+    told, synthesis, faults = _synthesise(work, task, found, statements, listed, model, spent)
     output = _output(asked, found, told, listed, synthesis, [*warnings, *faults])
+    # what a model that gave no answer has cost was spent all the same
+    output["usage"] = _told_usage(models.total(*spent))
     if task.structured:
         output.update(_citations(work, found, told))
-    return _effect(work, task, output, {key: output[key] for key in output if key != "usage"})
+    artifact = {key: output[key] for key in output if key != "usage"}
+    return _effect(work, task, output, artifact, Told(found.space, _refs(told)))
 
 
-def _effect(work: Work, task: _Task, output: dict[str, Any], artifact: Mapping[str, Any]) -> Effect:
+def _effect(
+    work: Work, task: _Task, output: dict[str, Any], artifact: Mapping[str, Any], told: Told
+) -> Effect:
     def apply(tx: Transaction) -> Result:
+        receipt = receipts.receipt(tx, work.scope, task.conversation, output["content"], told)
         conversations.settle(
             tx,
             work.scope,
@@ -155,10 +175,14 @@ def _effect(work: Work, task: _Task, output: dict[str, Any], artifact: Mapping[s
             usage=output["usage"],
             # what was read in part is an answer, and says so itself
             failed_reason=None if output["found"] else output.get("failed_reason"),
+            extra=receipt.as_extra(),
         )
         if output.get("uncertainty") is not None:
             memory_metrics.report_uncertainty(tx, work.scope, output["uncertainty"])
-        return Result(output)
+        scoped_memory.expose(
+            tx, work.scope, dict.fromkeys(told.elements), told.space.head_seq, now()
+        )
+        return Result({**output, "recall_receipt": receipt.as_ref()})
 
     return Effect(apply)
 
@@ -191,9 +215,10 @@ def _packet(
     limits: Limits,
     planner: Planner,
     read: Material,
+    space: Space,
     begun: float,
 ) -> Effect:
-    """The answer under a budget: the packet, its receipt, and nothing else that was found."""
+    """The answer under a budget: the packet, its receipts, and nothing else that was found."""
     packet = budgeted.deliver(
         work, limits, planner, read, task.query, task.context, rounds=task.rounds, begun=begun
     )
@@ -207,7 +232,8 @@ def _packet(
         **receipt,
     }
     # which elements were shown is kept with the record, so that it goes when one of them is erased
-    return _effect(work, task, output, {**receipt, "elements": list(packet.elements)})
+    told = Told(space, packet.elements, receipt["memory_budget"], packet.failure is None)
+    return _effect(work, task, output, {**receipt, "elements": list(packet.elements)}, told)
 
 
 def _citations(work: Work, found: _Found, told: Sequence[Statement]) -> dict[str, Any]:
@@ -216,15 +242,20 @@ def _citations(work: Work, found: _Found, told: Sequence[Statement]) -> dict[str
     That is the share of the cited claims that are contested or uncertain; absent where the answer
     cites no claim.
     """
-    elements = [ref for statement in told for ref in statement.elements]
-    refs = dict.fromkeys([*elements, *(ref for s in told for ref in s.sources)])
+    refs = _refs(told)
     with work.read() as tx:
-        memories = cite(tx, work.scope, list(refs))
+        memories = cite(tx, work.scope, refs)
     claims = [view for view in found.claims if view.id in refs]
     if not claims:
         return {"memories": memories}
     doubtful = [view for view in claims if view.belief.status in ("contested", "uncertain")]
     return {"memories": memories, "uncertainty": round(len(doubtful) / len(claims), 4)}
+
+
+def _refs(told: Sequence[Statement]) -> list[str]:
+    """The elements that sentences tell, then the messages that they rest on."""
+    elements = [ref for statement in told for ref in statement.elements]
+    return list(dict.fromkeys([*elements, *(ref for s in told for ref in s.sources)]))
 
 
 def _task(
@@ -262,9 +293,12 @@ def _task(
 
 
 def _names(tx: Transaction, scope: Scope, counterparty: str | None) -> tuple[str, ...]:
-    """What the counterparty goes by: as whom they are named here, and what they are called now."""
+    """What the counterparty goes by: as whom they are named here, and what they are called now.
+
+    Without one it is the user whom nothing names.
+    """
     if not counterparty:
-        return ()
+        return (questions.NAMELESS,)
     key = person_key(counterparty)
     person = graph.people(tx, scope, [key]).get(key)
     called = None if person is None else load(tx, scope, [person])[person].name
@@ -285,24 +319,31 @@ def _query(asked: Asked, embedder: Embedder | None, embedded: bool) -> tuple[Que
 
 
 def _search(tx: Transaction, scope: Scope, query: Query, weights: Weights) -> _Found:
-    asked = query.asked
     state = index.collections(tx, scope)
 
-    def nearest(kind: DocumentKind, limit: int) -> list[str]:
+    def nearest(kind: DocumentKind, limit: int, asked: Asked) -> list[str]:
         if kind not in state or not state[kind].documents:
             return []
         hits = bm25.search(tx, scope, kind, asked.claim_terms, limit, among=asked.specific)
         return [hit.element_id for hit in hits]
 
+    def found_for(asked: Asked) -> tuple[list[ClaimView], dict[str, Hit]]:
+        ids = nearest("claim", _CLAIMS, asked)
+        views = graph.claims_for(tx, scope, Question(valid_at=now()), assertions=ids)
+        rank = {id: place for place, id in enumerate(ids)}
+        views.sort(key=lambda view: rank.get(view.id, len(rank)))
+        refs = sorted({ref for view in views for ref in view.evidence})
+        return views, bm25.documents(tx, scope, refs)
+
+    views, texts = found_for(query.asked)
+    asked = meant(query.asked, views, texts)
+    if asked.claim_terms != query.asked.claim_terms:
+        views, texts = found_for(asked)
+
     def some(kind: DocumentKind) -> list[str] | None:
         whole = kind in state and state[kind].documents <= _WHOLE
-        return None if whole or not asked.specific else nearest(kind, _LISTED)
+        return None if whole or not asked.specific else nearest(kind, _LISTED, asked)
 
-    ids = nearest("claim", _CLAIMS)
-    views = graph.claims_for(tx, scope, Question(valid_at=now()), assertions=ids)
-    rank = {id: place for place, id in enumerate(ids)}
-    views.sort(key=lambda view: rank.get(view.id, len(rank)))
-    texts = bm25.documents(tx, scope, sorted({ref for view in views for ref in view.evidence}))
     claims = relevant_claims(asked, views, texts)
     cited = dict.fromkeys(ref for view in claims if view.stands for ref in view.evidence)
     evidence = gather(
@@ -313,34 +354,47 @@ def _search(tx: Transaction, scope: Scope, query: Query, weights: Weights) -> _F
         state.get("evidence"),
         [texts[ref] for ref in cited if ref in texts],
     )
-    texts.update((hit.element_id, hit) for hit in evidence.hits)
+    updates: tuple[Hit, ...] = ()
+    if not claims and evidence.supported:
+        updates = followed_up(tx, scope, asked, evidence)
+    texts.update((hit.element_id, hit) for hit in (*evidence.hits, *updates))
     commitments = _commitments(tx, scope, asked, some("commitment"))
     constraints = graph.constraints(tx, scope, ids=some("constraint"), limit=_WHOLE)
     further = {ref for view in commitments for ref in view.evidence}
     further.update(ref for rule in constraints for ref in rule.evidence)
     texts.update(bm25.documents(tx, scope, sorted(further.difference(texts))))
-    return _Found(evidence, tuple(claims), tuple(commitments), tuple(constraints), texts)
+    return _Found(
+        spaces.get(tx, scope),
+        asked,
+        evidence,
+        updates,
+        tuple(claims),
+        tuple(commitments),
+        tuple(constraints),
+        texts,
+    )
 
 
 def _commitments(
     tx: Transaction, scope: Scope, asked: Asked, ids: Sequence[str] | None
 ) -> list[CommitmentView]:
-    if asked.past:
+    if asked.past or asked.promised:
         every = ("pending", "blocked", "fulfilled", "cancelled", "expired")
         return graph.commitments(tx, scope, ids=ids, statuses=every, limit=_WHOLE)
     return graph.commitments(tx, scope, ids=ids, limit=_WHOLE)
 
 
-def _extract(asked: Asked, found: _Found) -> list[Statement]:
-    rarity = found.evidence.rarity
+def _extract(found: _Found) -> list[Statement]:
+    asked, rarity = found.asked, found.evidence.rarity
     claims = claim_statements(asked, found.claims)
+    claims += denials(asked, found.claims, found.texts, rarity)
     promises = commitment_statements(asked, found.commitments, rarity)
     rules = constraint_statements(asked, found.constraints, rarity)
     if asked.commitments and promises:
         return [*promises, *rules]
     if asked.constraints and rules:
         return [*rules, *claims]
-    return [*claims, *promises, *rules] or quotations(asked, found.evidence)
+    return [*claims, *promises, *rules] or quotations(asked, found.evidence, found.updates)
 
 
 def _cited(statements: Sequence[Statement], found: _Found) -> list[Hit]:
@@ -355,9 +409,21 @@ def _synthesise(
     statements: Sequence[Statement],
     listed: Sequence[dict[str, Any]],
     given: LanguageModel | None,
+    spent: list[ModelUsage],
 ) -> tuple[list[Statement], Synthesis | None, list[str]]:
-    """The sentences of the answer: a model's where one is configured and can, else `statements`."""
-    model = given or models.model_of(work, settings())
+    """The sentences of the answer: a model's where one is configured and can, else `statements`.
+
+    What its requests cost goes to `spent`.
+    """
+
+    def charge(usage: ModelUsage) -> None:
+        spent.append(usage)
+        work.charge(budgeted.charged(usage))
+
+    try:
+        model = given or models.model_of(work, settings())
+    except (InvalidInput, ByokUnreadable) as error:
+        return list(statements), None, [f"answered without the model: {error.code}"]
     if model is None or not listed:
         return list(statements), None, []
     oldest = from_millis(0)
@@ -377,7 +443,7 @@ def _synthesise(
             passages,
             believed,
             checkpoint=work.checkpoint,
-            charge=lambda usage: work.charge(budgeted.charged(usage)),
+            charge=charge,
         )
     except _MODEL_FAULTS as error:
         return list(statements), None, [f"answered without the model: {error.code}"]
@@ -451,10 +517,9 @@ def _output(
         )
         for statement in told
     ]
-    usage = _ZERO if synthesis is None else _told_usage(synthesis.usage)
     return {
         "content": "\n".join(lines) or phrases.nothing(asked.language),
-        "usage": usage,
+        "usage": {},
         "model": synthesis.model if synthesis else None,
         "found": bool(lines),
         "answer": [

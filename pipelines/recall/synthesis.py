@@ -1,7 +1,8 @@
 """The answer of a recall, written by a model from numbered sources, each sentence citing them.
 
 The model sees only what recall has already found and may show; it adds nothing of its own. The host
-drops a sentence without a valid citation, and one that has no word in common with what it cites.
+drops a sentence without a valid citation, one that has no word in common with what it cites, and
+one that names what nothing that it was shown names (names in another script may be translated).
 Nothing left means no synthesis: the caller then answers by extraction (design section 5.2).
 """
 
@@ -15,6 +16,7 @@ from datetime import datetime
 import regex
 from pydantic import BaseModel, Field
 
+from pipelines.formation.lexicon import word_set
 from pipelines.formation.likeness import terms
 from pipelines.formation.prompts import SYNTHESIS
 from pipelines.formation.proposal import Usage
@@ -132,7 +134,8 @@ def synthesise(
         charge=charge,
     )
     written = completion.answer.sentences
-    kept = [s for s in map(lambda w: _supported(w, shown), written[:MAX_SENTENCES]) if s]
+    known = _words(" ".join([query, *(passage.speaker for passage in evidence), *shown.values()]))
+    kept = [s for s in map(lambda w: _supported(w, shown, known), written[:MAX_SENTENCES]) if s]
     if not kept:
         return None
     return Synthesis(
@@ -143,14 +146,40 @@ def synthesise(
     )
 
 
-def _supported(written: WrittenSentence, shown: dict[int, str]) -> Sentence | None:
+def _supported(
+    written: WrittenSentence, shown: dict[int, str], known: frozenset[str]
+) -> Sentence | None:
     """The sentence with its valid citations; None when none of them supports it."""
     text = " ".join(written.text.split())
     if not text or len(text) > MAX_SENTENCE or not text.isprintable():
         return None
     cited = sorted({n for n in written.sources if n in shown})
+    if not any(_HAN.search(shown[n]) for n in cited) and _invents(text, known):
+        return None
     cited = [n for n in cited if _related(text, shown[n])]
     return Sentence(text, tuple(cited)) if cited else None
+
+
+#: letters by which a name is the same in another form: Portugal, Portuguese
+_STEM = 4
+_NAME = regex.compile(r"(?<=[^.!?:\s]\s)\p{Lu}\p{Ll}{2,}")
+_ENGLISH = regex.compile(r"(?i)\b(?:the|is|was|are|has|had|lives?|works?|does|did|will)\b")
+_CALENDAR = word_set(
+    "January February March April May June July August September October November December "
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
+)
+
+
+def _invents(sentence: str, known: frozenset[str]) -> bool:
+    """Whether an English sentence names what neither question nor sources name."""
+    if _ENGLISH.search(sentence) is None:
+        return False
+    names = (name.casefold()[:_STEM] for name in _NAME.findall(sentence) if name not in _CALENDAR)
+    return any(name not in known for name in names)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.casefold()[:_STEM] for word in regex.findall(r"\p{L}+", text))
 
 
 def _related(sentence: str, source: str) -> bool:

@@ -2,13 +2,16 @@
 
 The algorithm is taken from the protected header and must be EdDSA; a critical header that is not
 understood refuses the token. `exp`, `sub`, `aud` and `scope` must be there: nothing is assumed in
-a token's favour. Tokens come tagged (61, 18) or bare, keys as 32 raw bytes or as a COSE_Key.
+a token's favour. Each part of a token is one CBOR item that says everything once, so that no two
+readers can take it for different things. Tokens come tagged (61, 18) or bare, keys as 32 raw bytes
+or as a COSE_Key.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import io
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -33,6 +36,9 @@ MAX_SUBJECT = 256
 _SIGN1, _CWT = 18, 61
 _ALG, _CRIT, _KID = 1, 2, 4
 _EDDSA = -8
+#: Labels of a COSE_Key (RFC 9052 section 7, RFC 9053 section 7.2).
+_KTY, _KEY_ID, _KEY_ALG, _KEY_OPS, _CRV, _X, _D = 1, 2, 3, 4, -1, -2, -4
+_OKP, _ED25519, _VERIFY = 1, 6, 2
 _SUB, _AUD, _EXP, _NBF, _IAT, _SCOPE = 2, 3, 4, 5, 6, 9
 _SCOPES = frozenset({"read", "write", "*"})
 
@@ -69,18 +75,41 @@ def _public_keys(configured: str) -> tuple[PublicKey, ...]:
 
 
 def _public_key(text: str) -> PublicKey:
-    wrong = InvalidInput("ED25519_PUBKEYS holds Base64 of 32 raw bytes or of a COSE_Key.")
+    wrong = InvalidInput(
+        "ED25519_PUBKEYS holds Base64 of 32 raw bytes or of a COSE_Key, of public keys that verify."
+    )
     try:
-        raw = _bytes(text)
-        if len(raw) == 32:
-            return PublicKey(Ed25519PublicKey.from_public_bytes(raw))
-        parts: Any = cbor2.loads(raw)
-        # RFC 9053 section 7.2: kty OKP, crv Ed25519
-        if not isinstance(parts, dict) or (parts.get(1), parts.get(-1)) != (1, 6):
+        raw, kid = _bytes(text), None
+        if len(raw) != 32:
+            raw, kid = _of_cose_key(_decoded(raw))
+        if _is_small(raw):
             raise wrong
-        return PublicKey(Ed25519PublicKey.from_public_bytes(parts[-2]), parts.get(2))
-    except (ValueError, TypeError, KeyError, cbor2.CBORError):
+        return PublicKey(Ed25519PublicKey.from_public_bytes(raw), kid)
+    except (_Refused, ValueError, TypeError, cbor2.CBORError, RecursionError):
         raise wrong from None
+
+
+def _of_cose_key(parts: Any) -> tuple[bytes, bytes | None]:
+    """The point and the id of a COSE_Key that verifies; raises `_Refused` for any other."""
+    _need(isinstance(parts, dict))
+    kind = (parts.get(_KTY), parts.get(_CRV), parts.get(_KEY_ALG, _EDDSA))
+    _need(kind == (_OKP, _ED25519, _EDDSA) and all(type(part) is int for part in kind))
+    uses, kid, point = parts.get(_KEY_OPS, [_VERIFY]), parts.get(_KEY_ID), parts.get(_X)
+    _need(isinstance(uses, list) and _VERIFY in uses and _D not in parts)
+    _need(isinstance(point, bytes) and (kid is None or isinstance(kid, bytes)))
+    return point, kid
+
+
+#: The y of the points whose order divides 8. A key that is one (all zeros, say) verifies
+#: signatures that anybody can make.
+_PRIME = 2**255 - 19
+_ORDER_8 = 2707385501144840649318225287225658788936804267575313519463743609750303402022
+_SMALL = frozenset({0, 1, _PRIME - 1, _ORDER_8, _PRIME - _ORDER_8})
+
+
+def _is_small(raw: bytes) -> bool:
+    y = int.from_bytes(raw, "little") & (2**255 - 1)
+    return y % _PRIME in _SMALL
 
 
 def verify(token: str, keys: Sequence[PublicKey], *, at: float | None = None) -> Claims:
@@ -113,7 +142,7 @@ def _need(held: bool) -> None:
 
 def _verified(token: str, keys: Sequence[PublicKey], at: float) -> Claims:
     _need(len(token) <= MAX_CHARS)
-    message = cbor2.loads(_bytes(token))
+    message = _decoded(_bytes(token))
     if isinstance(message, cbor2.CBORTag) and message.tag == _CWT:
         message = message.value
     if isinstance(message, cbor2.CBORTag):
@@ -123,13 +152,29 @@ def _verified(token: str, keys: Sequence[PublicKey], at: float) -> Claims:
     _need(isinstance(message, list | tuple) and len(message) == 4)
     protected, unprotected, payload, signature = message
     _need(all(isinstance(part, bytes) for part in (protected, payload, signature)))
-    _need(isinstance(unprotected, Mapping))
-    headers = cbor2.loads(protected)
-    _need(isinstance(headers, dict) and headers.get(_ALG) == _EDDSA and _CRIT not in headers)
+    headers = _decoded(protected)
+    _check_labels(headers)
+    _check_labels(unprotected)
+    _need(type(headers.get(_ALG)) is int and headers[_ALG] == _EDDSA)
+    _need(_CRIT not in headers and _CRIT not in unprotected)
     signed = cbor2.dumps(["Signature1", protected, b"", payload])
     kid = headers.get(_KID, unprotected.get(_KID))
     _check_signature(signed, signature, [k for k in keys if k.kid in (None, kid)])
-    return _claims(cbor2.loads(payload), at)
+    return _claims(_decoded(payload), at)
+
+
+def _decoded(raw: bytes) -> Any:
+    """The one CBOR item that fills `raw`, in which no map says a thing twice."""
+    stream = io.BytesIO(raw)
+    item = cbor2.CBORDecoder(stream, allow_duplicate_keys=False).decode()
+    _need(stream.tell() == len(raw))
+    return item
+
+
+def _check_labels(labelled: Any) -> None:
+    """Labels are integers or texts (RFC 9052 section 1.5); Python would take 1.0 and true for 1."""
+    _need(isinstance(labelled, Mapping))
+    _need(all(type(label) in (int, str) for label in labelled))
 
 
 def _check_signature(signed: bytes, signature: bytes, keys: Sequence[PublicKey]) -> None:
@@ -143,7 +188,7 @@ def _check_signature(signed: bytes, signature: bytes, keys: Sequence[PublicKey])
 
 
 def _claims(claims: Any, at: float) -> Claims:
-    _need(isinstance(claims, dict))
+    _check_labels(claims)
     expires, begins = claims.get(_EXP), claims.get(_NBF, 0)
     for moment in (expires, begins):
         _need(isinstance(moment, int | float) and not isinstance(moment, bool))
@@ -154,7 +199,7 @@ def _claims(claims: Any, at: float) -> Claims:
     audience = [audience] if isinstance(audience, str) else audience
     _need(isinstance(audience, list) and all(isinstance(name, str) for name in audience))
     scope = claims.get(_SCOPE, claims.get("scope"))
-    words = scope.split() if isinstance(scope, str) else scope
+    words = scope.split(" ") if isinstance(scope, str) else scope
     _need(isinstance(words, list) and all(isinstance(word, str) for word in words))
     scopes = frozenset(words) & _SCOPES
     _need(bool(scopes))

@@ -84,10 +84,20 @@ def listed(tx: Transaction, scope: Scope) -> list[SpaceToken]:
 def revoke(
     tx: Transaction, scope: Scope, *, name: str | None = None, value: str | None = None
 ) -> bool:
-    """Remove a token by its name or its full value; whether there was one."""
+    """Remove the token of that name, or of that full value; whether there was one.
+
+    Where both are said, it is the token that has both. Saying neither names none.
+    """
+    if name is None and value is None:
+        return False
     done = tx.execute(
-        "delete from space_token where space_id = %s and (name = %s or hash = %s)",
-        (scope.space_id, name, None if value is None else _hash(value)),
+        "delete from space_token where space_id = %(space)s"
+        " and name = coalesce(%(name)s, name) and hash = coalesce(%(hash)s, hash)",
+        {
+            "space": scope.space_id,
+            "name": name,
+            "hash": None if value is None else _hash(value),
+        },
     )
     return done.rowcount > 0
 
@@ -107,6 +117,16 @@ def used(tx: Transaction, scope: Scope, value: str) -> SpaceToken | None:
         .fetchone()
     )
     return row
+
+
+def is_valid(tx: Transaction, scope: Scope, value: str) -> bool:
+    """Whether the token of that value would be let in now; looking is no use of it."""
+    row = tx.execute(
+        "select from space_token where space_id = %s and hash = %s"
+        " and (expires_at is null or expires_at > now())",
+        (scope.space_id, _hash(value)),
+    ).fetchone()
+    return row is not None
 
 
 def _find(tx: Transaction, scope: Scope, name: str) -> SpaceToken | None:

@@ -23,17 +23,19 @@ from storage.database import Scope, Transaction, sql
 from storage.erasure import traces
 from storage.graph import state
 from storage.graph.errors import NotFoundOrNotVisible, PurgeDenied
-from storage.graph.state import NOW, version
+from storage.graph.state import NOW, Stored, version
 from storage.kip.errors import InvalidRequestEnvelope, ResultLimitExceeded
 from storage.memory_scopes import EVENT_CLASS
 from storage.staging import StagedSource
 
 Mode = Literal["payload_only", "semantic"]
 
-#: Elements that one plan erases at most.
-MAX_ELEMENTS = 128
+#: Elements that a plan of the Memory Interface erases at most.
+MAX_ELEMENTS = 4096
 #: Types that a formation makes for itself alone; all others are shared.
 _OWN_TYPES = frozenset({"Event", "Insight", "Experience", "Commitment"})
+#: Classes of evidence that somebody said or measured anew, whatever it was an answer to.
+_OTHERS_OWN = frozenset({"user_statement", "outcome"})
 #: Characters in a row that make a summary a quotation.
 _QUOTED = 20
 #: Referrers that a refusal names.
@@ -82,16 +84,19 @@ def compute(
     mode: Mode,
     *,
     planned: Collection[str] | None = None,
+    erased_seq: int | None = None,
+    most: int = MAX_ELEMENTS,
 ) -> Closure:
     """The closure of a target as memory is now.
 
     With `planned`, a plan that named these elements is being carried out: what is gone by then is
-    no error, and where the target itself is gone, the rest goes all the same. Raises
+    no error, and where the target itself is gone, the rest goes all the same. With `erased_seq`,
+    it has erased some of them up to that sequence, and all that is left of them goes. Raises
     `NotFoundOrNotVisible`, also for a source of somebody else's, `ResultLimitExceeded` for more
-    than `MAX_ELEMENTS`, `PurgeDenied` for an element that others need, and
+    than `most` elements, `PurgeDenied` for an element that others need, and
     `InvalidRequestEnvelope` for a target that the mode does not fit.
     """
-    found = _Search(tx, scope, mode, planned)
+    found = _Search(tx, scope, mode, planned, most=most, since=erased_seq)
     if target.startswith("src-"):
         source = staging.get(tx, scope, caller, target)
         if source is None:
@@ -102,6 +107,16 @@ def compute(
     return found.closure()
 
 
+def standing_on(tx: Transaction, scope: Scope, claim: str) -> tuple[str, ...]:
+    """The evidence that is for a claim alone, and the summaries that retell nothing else.
+
+    That is what goes out of sight with a claim that is put away.
+    """
+    found = _Search(tx, scope, "semantic", going={claim})
+    evidence = found.exclusive_sources()
+    return tuple(sorted(evidence | found.retelling(evidence)))
+
+
 @dataclass(slots=True)
 class _Search:
     """A closure while it grows."""
@@ -110,11 +125,14 @@ class _Search:
     scope: Scope
     mode: Mode
     planned: Collection[str] | None = None
+    most: int = MAX_ELEMENTS
+    since: int | None = None
     going: set[str] = field(default_factory=set)
     payloads: set[str] = field(default_factory=set)
     summaries: set[str] = field(default_factory=set)
     sources: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
+    made_of_them: set[str] = field(default_factory=set)
     open_points: list[Open] = field(default_factory=list)
 
     # --- targets ------------------------------------------------------------------------------
@@ -128,7 +146,7 @@ class _Search:
         known = source.state == "erased" and self._refused_already(source.source_digest)
         if known and not evidence and self.planned is None:
             raise NotFoundOrNotVisible("There is no such source here.")
-        self.going |= evidence
+        self.going |= evidence | self._begun()
         self._missing_trace(evidence)
         self._grow(by_source=True)
 
@@ -148,20 +166,35 @@ class _Search:
             self._payloads({target})
         elif kind in "PA":
             about = target if stored.assertion is None else stored.assertion.proposition
-            self.going |= {target, about, *self._claims([about])}
+            # of a claim whose tuple is gone, the claim is left
+            self.going |= {target, *self._existing([about]), *self._claims([about])}
+            self.going |= self._begun()
             self._grow(by_source=False)
         else:
             self._alone(target)
             if kind == "E":
                 self.going |= self._summaries_of({target})
+                self.going |= self._exclusive(self._worded())
+            self.going |= self._begun()
+            self._shared(self.made_of_them)
 
     def _rest(self, planned: set[str]) -> None:
-        """What was planned with a target that somebody else has erased meanwhile."""
+        """What was planned with a target that has been erased meanwhile."""
         if self.mode == "semantic":
-            evidence = {ref for ref in planned if ref[0] == "E"}
-            self.going |= planned - evidence
-            self.going |= self._exclusive(evidence)
+            self._as_planned(planned)
             self._grow(by_source=False)
+
+    def _begun(self) -> set[str]:
+        """What is left of a plan that has begun: what led to it may have gone already."""
+        if self.since is None or self.planned is None:
+            return set()
+        self._as_planned(self._existing(self.planned))
+        return self.going
+
+    def _as_planned(self, planned: set[str]) -> None:
+        evidence = {ref for ref in planned if ref[0] == "E"}
+        self.going |= planned - evidence
+        self.going |= self._exclusive(evidence)
 
     def _alone(self, target: str) -> None:
         """One element; the record of what was done, and what retells evidence, need not stay."""
@@ -177,10 +210,11 @@ class _Search:
         self.going.add(target)
 
     def _payloads(self, evidence: set[str]) -> None:
-        self.payloads |= evidence
         quoting = self._quoting(evidence)
-        self.going |= quoting
-        self.summaries |= quoting
+        made = {ref for ref in quoting if ref[0] == "E"}
+        self.payloads |= evidence | made
+        self.going |= quoting - made
+        self.summaries |= quoting - made
 
     # --- growth -------------------------------------------------------------------------------
 
@@ -193,7 +227,7 @@ class _Search:
         size = -1
         while size != len(self.going):
             size = len(self.going)
-            if size > MAX_ELEMENTS:
+            if size > self.most:
                 return
             self.going |= self._parts()
             evidence = {ref for ref in self.going if ref[0] == "E"}
@@ -204,9 +238,10 @@ class _Search:
             evidence = {ref for ref in self.going if ref[0] == "E"}
             self.going |= self._made_of(evidence, everything=by_source)
             self.going |= self._derived()
+            self.going |= self._exclusive(self._worded())
             self.going |= self._empty_tuples()
+        self._shared(self.made_of_them if by_source else self._cited() | self.made_of_them)
         if not by_source:
-            self._shared_evidence()
             self._unsourced()
 
     def _parts(self) -> set[str]:
@@ -280,31 +315,67 @@ class _Search:
                     found.add(made)
         return found
 
+    def exclusive_sources(self) -> set[str]:
+        """The evidence of the claims that are going, as far as nothing else in force needs it."""
+        users = self._users(self._cited())
+        there = state.load(self.tx, self.scope, set().union(*users.values()))
+        return {
+            ref
+            for ref, needing in users.items()
+            if {one for one in needing if one in there and _in_force(there[one])} <= self.going
+        }
+
+    def retelling(self, evidence: set[str]) -> set[str]:
+        """The summaries that were made of nothing but this evidence."""
+        return {
+            made
+            for _, made, type_name, inputs in self._products(evidence)
+            if type_name == "Event" and inputs <= evidence
+        }
+
     def _summaries_of(self, evidence: set[str]) -> set[str]:
         found = {made for _, made, type_name, _ in self._products(evidence) if type_name == "Event"}
         self.summaries |= found
         return found
 
     def _derived(self) -> set[str]:
-        """Claims and concepts of a process's own that were inferred from claims that are going."""
+        """Claims and concepts of a process's own that were inferred from what is going."""
         claims = {ref for ref in self.going if ref[0] in "AP"}
+        concepts = {ref for ref in self.going if ref[0] == "C"}
         found = {
             made
-            for _, made, type_name, _ in self._products(claims)
+            for _, made, type_name, _ in self._products(claims | concepts)
             if made[0] == "A" or type_name in _OWN_TYPES
         }
         return found | self._pinning(claims)
 
+    def _worded(self) -> set[str]:
+        """Evidence that a process made in words of its own of what is going, as a gate does.
+
+        What people say in answer, and what is measured, is their own.
+        """
+        found = {
+            made
+            for _, made, class_name, _ in self._products(self.going)
+            if made[0] == "E" and class_name not in _OTHERS_OWN
+        }
+        self.made_of_them |= found
+        return found
+
     def _pinning(self, claims: set[str]) -> set[str]:
-        """What was inferred on a recorded basis that pins one of the claims."""
+        """What was inferred on a recorded basis that pins one of the claims.
+
+        Bases are looked through, since no index leads to them; of a plan that has begun, only what
+        was written since.
+        """
         activities = self._column(
             f"""
             select v.id from element_ver v
-             where v.space_id = %(space)s and v.seq_to = {NOW} and v.id like 'X-%%'
-               and v.doc ? 'facets'
-               and jsonb_path_exists(v.doc -> 'facets',
-                                     '$.*.groups[*].pins[*].id ? (@ == $refs[*])',
-                                     jsonb_build_object('refs', %(ids)s::text[]), true)
+             where v.space_id = %(space)s and v.seq_to = {NOW} and v.seq_from > %(since)s
+               and v.id like 'X-%%' and v.doc ? 'facets'
+               and exists (
+                 select from jsonb_path_query(v.doc -> 'facets', '$.*.groups[*].pins[*].id') p(id)
+                  where p.id #>> '{{}}' in (select unnest(%(ids)s::text[])))
             """,
             sorted(claims),
         )
@@ -334,19 +405,21 @@ class _Search:
             (sorted(about), self.scope.space_id),
         )
         claimed = {proposition for proposition, claim in rows if claim not in self.going}
+        referrers = state.referrers(self.tx, self.scope, about - claimed)
         needed = {
             proposition
-            for proposition in about - claimed
-            for ref in state.referrers(self.tx, self.scope, [proposition]).get(proposition, set())
-            if ref[0] != "X" and ref not in self.going
+            for proposition, refs in referrers.items()
+            if any(ref[0] != "X" and ref not in self.going for ref in refs)
         }
         return about - claimed - needed
 
     # --- what cannot be known or done -----------------------------------------------------------
 
-    def _shared_evidence(self) -> None:
-        for ref in sorted(self._cited() - self.going):
-            others = sorted(self._users({ref})[ref] - self.going)
+    def _shared(self, evidence: set[str]) -> None:
+        """Evidence that others need."""
+        users = self._users(evidence - self.going)
+        for ref in sorted(users):
+            others = sorted(users[ref] - self.going)
             self.refused.add(ref)
             self.open_points.append(
                 Open(ref, f"it also supports {', '.join(others[:_NAMED])}, and stays", "payload")
@@ -392,10 +465,16 @@ class _Search:
                 self.open_points.append(Open(id, "no record says what it was made of", "element"))
 
     def _quoting(self, evidence: set[str]) -> set[str]:
-        """Summaries that quote the words of evidence."""
+        """Summaries, and evidence made of it, that quote the words of evidence."""
         quoting = set()
         for ref, made, type_name, _ in self._products(evidence):
-            if type_name == "Event" and _quotes(self._told(made), self._words(ref)):
+            if made[0] == "E" and type_name not in _OTHERS_OWN:
+                told = self._words(made)
+            elif type_name == "Event":
+                told = self._told(made)
+            else:
+                continue
+            if _quotes(told, self._words(ref)):
                 quoting.add(made)
         return quoting
 
@@ -404,10 +483,10 @@ class _Search:
     def closure(self) -> Closure:
         """The result; raises `ResultLimitExceeded`."""
         size = len(self.going | self.payloads)
-        if size > MAX_ELEMENTS:
+        if size > self.most:
             raise ResultLimitExceeded(
-                f"More than {MAX_ELEMENTS} elements would go; forget parts of it first.",
-                data={"max_elements": MAX_ELEMENTS},
+                f"More than {self.most} elements would go; forget parts of it first.",
+                data={"max_elements": self.most},
             )
         evidence = {ref for ref in {*self.going, *self.payloads} if ref[0] == "E"}
         for ref, other in sorted(traces.kept_elsewhere(self.tx, self.scope, evidence).items()):
@@ -504,13 +583,18 @@ class _Search:
     def _products(
         self, inputs: Collection[str]
     ) -> list[tuple[str, str, str | None, frozenset[str]]]:
-        """(input, output, type of the output, all inputs) where a process made the output anew."""
+        """(input, output, type of the output, all inputs) where a process made the output anew.
+
+        The type of an evidence is its class.
+        """
         if not inputs:
             return []
         rows = self.tx.execute(
             sql(
                 f"""
-                select w.id, o.target_id, e.schema_ref, array(
+                select w.id, o.target_id, coalesce(e.schema_ref, (
+                       select evidence_class from evidence m where m.space_id = %(space)s
+                          and m.id = e.id limit 1)), array(
                        select i.target_id from edge i where i.space_id = %(space)s
                           and i.source_id = x.id and i.field_lineage = 'inputs')
                   from unnest(%(ids)s::text[]) as w(id)
@@ -596,9 +680,14 @@ class _Search:
         values: dict[str, Any] = {
             "space": self.scope.space_id,
             "ids": ids,
-            "most": MAX_ELEMENTS + 1,
+            "most": self.most + 1,
+            "since": -1 if self.since is None else self.since,
         }
         return {id for (id,) in self.tx.execute(sql(text), values)}
+
+
+def _in_force(stored: Stored) -> bool:
+    return stored.state == "active" and stored.status in (None, "active")
 
 
 def _local(schema_ref: str) -> str:

@@ -10,15 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from psycopg.types.json import Jsonb
 
 from storage import probe_cache, recall_bases, staging
-from storage.database import Scope, Transaction
+from storage.database import Scope, Transaction, sql
 from storage.erasure import redaction
+from storage.erasure.quotations import Reader, Words
 from storage.erasure.redaction import redacted
 from storage.erasure.traces import Traces
+from storage.runtime import product_requests
 
 Surface = Literal[
     "staged_bytes",
@@ -35,8 +38,18 @@ Surface = Literal[
 _PLAIN_JOBS = ("forget", "purge", "embed")
 #: Jobs whose payload names ids and nothing that they stand for.
 _PLAIN_PAYLOADS = ("formation", "maintenance")
-#: Whether a JSON value has one of the refs anywhere in it.
-_MENTIONS = "jsonb_path_exists({}, '$.** ? (@ == $refs[*])', %(refs)s, true)"
+#: Jobs in which nobody's words are looked for: what a formation says is of its own source.
+_PLAIN_WORDS = (*_PLAIN_JOBS, "formation")
+#: Whether a JSON value has one of the refs anywhere in it, also in JSON that is kept as a string;
+#: all its ids are held against the refs at once.
+_MENTIONS = (
+    r"""exists (select from regexp_matches({}::text, '"([CPAEX]-[0-9]{{1,18}})\\*"', 'g') m(id)"""
+    " where m.id[1] in (select unnest(%(refs)s::text[])))"
+)
+#: What an outcome that is kept is known by.
+_KEY = "jsonb_build_array(principal, op_class, key)::text"
+#: Rows that are read for words in one go.
+_PAGE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +60,77 @@ class Found:
     change: Callable[[Transaction], object]
 
 
-Finder = Callable[[Transaction, Scope, Traces], Iterator[Found]]
+class Readings:
+    """What one run has read for erased words and need not read again, as long as it is the same.
+
+    Of rows that have none of the words, the version in which they were read.
+    """
+
+    def __init__(self) -> None:
+        self._read: dict[tuple[str, str], str] = {}
+        self._reader = Reader(Words())
+
+    def quoting(
+        self,
+        tx: Transaction,
+        scope: Scope,
+        words: Words,
+        table: Literal["conversation", "job", "idem", "product_request"],
+        key: str,
+        columns: Collection[str],
+        which: str,
+    ) -> list[str]:
+        """The keys of those rows that have the words in one of the columns.
+
+        `key` and `which` are SQL: what a row is known by, and the condition on rows.
+        """
+        if not words:
+            return []
+        if self._reader.words != words:
+            self._read.clear()
+            self._reader = Reader(words)
+        rows = tx.execute(
+            sql(f"select {key}, xmin::text from {table} where space_id = %s and {which}"),
+            (scope.space_id,),
+        ).fetchall()
+        unread = {row: at for row, at in rows if self._read.get((table, row)) != at}
+        pending = sorted(unread)
+        found = []
+        for start in range(0, len(pending), _PAGE):
+            page = tx.execute(
+                sql(
+                    f"select {key}, to_jsonb(array[{', '.join(f'to_jsonb({c})' for c in columns)}])"
+                    f" from {table} where space_id = %s and {which} and {key} = any(%s)"
+                ),
+                (scope.space_id, pending[start : start + _PAGE]),
+            ).fetchall()
+            for row, value in page:
+                if self._reader.finds(value):
+                    found.append(row)
+                else:
+                    self._read[table, row] = unread[row]
+        return found
+
+
+Finder = Callable[[Transaction, Scope, Traces, Readings], Iterator[Found]]
 
 
 def clean(
-    tx: Transaction, scope: Scope, surface: Surface, traces: Traces
+    tx: Transaction, scope: Scope, surface: Surface, traces: Traces, readings: Readings
 ) -> tuple[list[str], Traces]:
     """Take the copies out of one surface; the refs of what held any, and what to look for now."""
     refs = []
-    for found in list(SURFACES[surface](tx, scope, traces)):
+    for found in list(SURFACES[surface](tx, scope, traces, readings)):
         found.change(tx)
         refs.append(found.ref)
     return refs, _wider(surface, refs, traces)
 
 
-def look(tx: Transaction, scope: Scope, surface: Surface, traces: Traces) -> list[str]:
+def look(
+    tx: Transaction, scope: Scope, surface: Surface, traces: Traces, readings: Readings
+) -> list[str]:
     """The refs of what still holds a copy."""
-    return [found.ref for found in SURFACES[surface](tx, scope, traces)]
+    return [found.ref for found in SURFACES[surface](tx, scope, traces, readings)]
 
 
 def _wider(surface: Surface, refs: list[str], traces: Traces) -> Traces:
@@ -84,14 +151,14 @@ def delivered(tx: Transaction, scope: Scope, traces: Traces) -> list[str]:
 # --- surfaces -------------------------------------------------------------------------------------
 
 
-def _staged(tx: Transaction, scope: Scope, traces: Traces) -> Iterator[Found]:
+def _staged(tx: Transaction, scope: Scope, traces: Traces, readings: Readings) -> Iterator[Found]:
     """Staged sources: the named ones whole, of others the messages that are erased."""
     rows = tx.execute(
         """
         select s.ref, s.messages, array(
                  select n::int from jsonb_array_elements(s.messages)
                         with ordinality as m(message, n)
-                  where message_fingerprint(m.message) = any(%(marks)s))
+                  where message_fingerprint(m.message) in (select unnest(%(marks)s::text[])))
           from staged_source s
          where s.space_id = %(space)s and s.state <> 'erased' order by s.ref
         """,
@@ -107,18 +174,22 @@ def _staged(tx: Transaction, scope: Scope, traces: Traces) -> Iterator[Found]:
             yield Found(ref, _updater("staged_source", scope, "ref", ref, messages=kept))
 
 
-def _formation(tx: Transaction, scope: Scope, traces: Traces) -> Iterator[Found]:
+def _formation(
+    tx: Transaction, scope: Scope, traces: Traces, readings: Readings
+) -> Iterator[Found]:
     """Records of formations: the erased messages, and what was said of them."""
     rows = tx.execute(
         f"""
         select c.id, c.messages, c.artifacts, c.extra, c.label, c.thread, c.failed_reason, array(
                  select n::int from jsonb_array_elements(c.messages)
                         with ordinality as m(message, n)
-                  where message_fingerprint(m.message) = any(%(marks)s)) as places
+                  where message_fingerprint(m.message) in (select unnest(%(marks)s::text[])))
+               as places
           from conversation c
          where c.space_id = %(space)s and c.collection = 'formation'
            and (exists (select from jsonb_array_elements(c.messages) as m(message)
-                         where message_fingerprint(m.message) = any(%(marks)s))
+                         where message_fingerprint(m.message)
+                            in (select unnest(%(marks)s::text[])))
                 or {_MENTIONS.format("c.artifacts")} or c.id = any(%(records)s))
          order by c.id
         """,
@@ -138,8 +209,24 @@ def _formation(tx: Transaction, scope: Scope, traces: Traces) -> Iterator[Found]
             yield _record(scope, number, after)
 
 
-def _recall(tx: Transaction, scope: Scope, traces: Traces) -> Iterator[Found]:
-    """Records of other runs that told of an erased element: question, answer and all."""
+def _recall(tx: Transaction, scope: Scope, traces: Traces, readings: Readings) -> Iterator[Found]:
+    """Records of other runs that told of an erased element, or in its words: the whole of it.
+
+    A question that still waits for its answer is not taken from who asks it.
+    """
+    values = _values(scope, traces)
+    values["records"] += [
+        int(number)
+        for number in readings.quoting(
+            tx,
+            scope,
+            traces.words,
+            "conversation",
+            "id::text",
+            ("messages", "artifacts", "extra", "label", "thread", "failed_reason"),
+            "collection <> 'formation' and final_status is not null",
+        )
+    ]
     rows = tx.execute(
         f"""
         select c.id, c.messages, c.artifacts, c.extra, c.label, c.thread, c.failed_reason
@@ -148,7 +235,7 @@ def _recall(tx: Transaction, scope: Scope, traces: Traces) -> Iterator[Found]:
            and ({_MENTIONS.format("c.artifacts")} or c.id = any(%(records)s))
          order by c.id
         """,
-        _values(scope, traces),
+        values,
     ).fetchall()
     for number, *before in rows:
         messages, artifacts, _, _, _, reason = before
@@ -164,24 +251,30 @@ def _recall(tx: Transaction, scope: Scope, traces: Traces) -> Iterator[Found]:
             yield _record(scope, number, after)
 
 
-def _jobs(tx: Transaction, scope: Scope, traces: Traces) -> Iterator[Found]:
-    """Ended jobs of those records, and whatever else names an erased element in its outcome.
-
-    Outcomes may hold JSON within a string, so they are searched as text.
-    """
+def _jobs(tx: Transaction, scope: Scope, traces: Traces, readings: Readings) -> Iterator[Found]:
+    """Ended jobs of those records, and what else names an erased element, or has its words."""
     values = _values(scope, traces)
     values["jobs"] = [
         *traces.jobs,
         *recall_bases.briefing_jobs_citing(tx, scope, traces.refs),
+        *readings.quoting(
+            tx,
+            scope,
+            traces.words,
+            "job",
+            "id",
+            ("payload", "result", "error", "progress", "cursor"),
+            f"finished_at is not null and kind <> all('{{{','.join(_PLAIN_WORDS)}}}')",
+        ),
     ]
     rows = tx.execute(
-        """
+        f"""
         select j.id, j.kind, j.payload, j.result, j.error, j.progress, j.cursor from job j
          where j.space_id = %(space)s and j.finished_at is not null
            and j.kind <> all(%(plain)s)
-           and (j.id = any(%(jobs)s) or j.result::text ~ %(quoted)s
+           and (j.id in (select unnest(%(jobs)s::text[])) or {_MENTIONS.format("j.result")}
                 or (j.payload ->> 'conversation')::bigint = any(%(records)s)
-                or j.payload #>> '{intent,source_ref}' = any(%(named)s))
+                or j.payload #>> '{{intent,source_ref}}' = any(%(named)s))
          order by j.seq
         """,
         values,
@@ -202,12 +295,17 @@ def _jobs(tx: Transaction, scope: Scope, traces: Traces) -> Iterator[Found]:
             )
 
 
-def _outcomes(tx: Transaction, scope: Scope, traces: Traces) -> Iterator[Found]:
-    """Outcomes that are kept for retries of keyed requests."""
+def _outcomes(tx: Transaction, scope: Scope, traces: Traces, readings: Readings) -> Iterator[Found]:
+    """Outcomes that are kept for retries of keyed requests, and changes that were prepared."""
+    values = _values(scope, traces)
+    values["quoting"] = readings.quoting(
+        tx, scope, traces.words, "idem", _KEY, ("outcome",), "true"
+    )
     rows = tx.execute(
         f"select principal, op_class, key, outcome from idem where space_id = %(space)s"
-        f" and {_MENTIONS.format('outcome')} order by principal, op_class, key",
-        _values(scope, traces),
+        f" and ({_MENTIONS.format('outcome')} or {_KEY} = any(%(quoting)s))"
+        " order by principal, op_class, key",
+        values,
     ).fetchall()
     gone = set(traces.refs)
     for principal, op_class, key, outcome in rows:
@@ -221,9 +319,31 @@ def _outcomes(tx: Transaction, scope: Scope, traces: Traces) -> Iterator[Found]:
         }
         if after != outcome:
             yield Found(f"{op_class}:{key}", _outcome(scope, principal, op_class, key, after))
+    for ref in readings.quoting(
+        tx,
+        scope,
+        traces.words,
+        "product_request",
+        "jsonb_build_array(caller, operation_id)::text",
+        ("request", "preview"),
+        "state = 'prepared'",
+    ):
+        caller, operation_id = json.loads(ref)
+        yield Found(
+            f"product:{operation_id}",
+            partial(
+                product_requests.end,
+                scope=scope,
+                caller=caller,
+                operation_id=operation_id,
+                state="voided",
+            ),
+        )
 
 
-def _exposures(tx: Transaction, scope: Scope, traces: Traces) -> Iterator[Found]:
+def _exposures(
+    tx: Transaction, scope: Scope, traces: Traces, readings: Readings
+) -> Iterator[Found]:
     """What was shown to whom."""
     rows = tx.execute(
         "select distinct element_id from exposure where space_id = %s and element_id = any(%s)"
@@ -234,7 +354,7 @@ def _exposures(tx: Transaction, scope: Scope, traces: Traces) -> Iterator[Found]
         yield Found(ref, _deleter(scope, ref))
 
 
-def _misses(tx: Transaction, scope: Scope, traces: Traces) -> Iterator[Found]:
+def _misses(tx: Transaction, scope: Scope, traces: Traces, readings: Readings) -> Iterator[Found]:
     """Digests of questions from before the erasure, as far as any element went."""
     row = tx.execute(
         """
@@ -248,7 +368,7 @@ def _misses(tx: Transaction, scope: Scope, traces: Traces) -> Iterator[Found]:
         yield Found("probe_cache", lambda tx: probe_cache.forget_misses(tx, scope))
 
 
-def _bases(tx: Transaction, scope: Scope, traces: Traces) -> Iterator[Found]:
+def _bases(tx: Transaction, scope: Scope, traces: Traces, readings: Readings) -> Iterator[Found]:
     """Bases hold no text; none is to say more of an element than id, version and digest."""
     return iter(())
 
@@ -272,9 +392,8 @@ def _values(scope: Scope, traces: Traces) -> dict[str, Any]:
     return {
         "space": scope.space_id,
         "marks": list(traces.fingerprints),
-        "refs": Jsonb({"refs": traces.refs}),
+        "refs": traces.refs,
         "records": [int(number) for number in traces.records],
-        "quoted": rf'\\*"({"|".join(traces.refs) or "-"})\\*"',
         "named": list(traces.sources),
         "plain": list(_PLAIN_JOBS),
     }

@@ -9,9 +9,6 @@ from storage.erasure import traces
 from storage.erasure.closure import Closure
 from storage.erasure.traces import Traces
 
-#: Entries of a list that the wire form has at most.
-_MOST = 128
-MAX_TARGETS = 512
 _NAMED = 3
 
 
@@ -34,7 +31,7 @@ def source_refs(closure: Closure) -> list[str]:
     """What the erased content came from: staged sources, else evidence."""
     staged = [*closure.sources, *closure.mentioned]
     evidence = [ref for ref in (*closure.elements, *closure.payloads) if ref[0] == "E"]
-    return (staged or evidence)[:_MOST]
+    return staged or evidence
 
 
 def targets(closure: Closure) -> list[dict[str, str]]:
@@ -51,7 +48,7 @@ def targets(closure: Closure) -> list[dict[str, str]]:
         for point in closure.open_points
         if point.surface is not None
     ]
-    return entries[:MAX_TARGETS]
+    return entries
 
 
 def _target(closure: Closure, ref: str, surface: str) -> dict[str, str]:
@@ -67,13 +64,15 @@ def settled(
 ) -> list[dict[str, str]]:
     """The same after looking; `left` has, by surface, what was still found."""
     found = []
+    there = {surface: frozenset(refs) for surface, refs in left.items()}
+    none: frozenset[str] = frozenset()
     for entry in entries:
         state = entry["state"]
         if state in ("pending", "erased"):
             looked_at = "element" if entry["surface"] == "summary" else entry["surface"]
-            still = entry["ref"] in left.get(looked_at, ())
+            still = entry["ref"] in there.get(looked_at, none)
             # the payload of an erased evidence is where its element is
-            still = still or (looked_at == "payload" and entry["ref"] in left.get("element", ()))
+            still = still or (looked_at == "payload" and entry["ref"] in there.get("element", none))
             state = "pending" if still else "erased"
         found.append({**entry, "state": state})
     return found
@@ -84,26 +83,37 @@ def with_gone(
 ) -> list[dict[str, str]]:
     """Targets, and those of an earlier state of the plan that were erased since then."""
     fresh = {(entry["ref"], entry["surface"]) for entry in entries}
+    gone = frozenset(traces.elements)
     rest = [
         {**entry, "state": "pending"}
         for entry in before
-        if entry["ref"] in traces.elements and (entry["ref"], entry["surface"]) not in fresh
+        if entry["ref"] in gone and (entry["ref"], entry["surface"]) not in fresh
     ]
-    return [*map(dict, entries), *rest][:MAX_TARGETS]
+    return [*map(dict, entries), *rest]
 
 
-def open_points(closure: Closure, before: Sequence[Mapping[str, str]] = ()) -> list[dict[str, str]]:
+def open_points(
+    closure: Closure, before: Sequence[Mapping[str, str]] = (), *, begun: bool = False
+) -> list[dict[str, str]]:
     """What keeps the plan from being complete, however well it goes.
 
-    Of `before`, those of an earlier plan that this one goes on with hold as they are.
+    Of `before`, those of an earlier plan that this one goes on with hold as they are; where it has
+    `begun`, all do: what they were about is gone, and nothing else tells of it.
     """
     points = [{"ref": point.ref, "why": point.why} for point in closure.open_points]
-    return [*points, *(dict(point) for point in before if point.get("from") == "before")]
+    known = {point.ref for point in closure.open_points}
+    kept = (
+        dict(point)
+        for point in before
+        if point["ref"] not in known and (begun or point.get("from") == "before")
+    )
+    return [*points, *kept]
 
 
-def hold_message(closure: Closure) -> str:
-    """Why nothing is erased."""
-    return f"A legal hold keeps {_listed(closure.held)}; nothing was erased."
+def hold_message(closure: Closure, *, begun: bool = False) -> str:
+    """Why nothing is erased, or nothing more."""
+    rest = "what was erased before it stays erased" if begun else "nothing was erased"
+    return f"A legal hold keeps {_listed(closure.held)}; {rest}."
 
 
 def orphan_warning(orphans: Sequence[str]) -> list[str]:

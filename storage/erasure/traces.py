@@ -7,10 +7,12 @@ that "nothing is left" can be looked up when nobody has the words any more.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from storage import source_identity
 from storage.database import Scope, Transaction
+from storage.erasure.quotations import NO_WORDS, Words
 from storage.source_digests import is_message, message_digest
 
 
@@ -22,7 +24,7 @@ class Traces:
     `sources` staged sources that go whole. `fingerprints` know messages wherever they are kept
     (SQL `message_fingerprint`), `texts` what the search index said of them, and `digests` what a
     source is refused by. `records` are the conversations, and `jobs` the jobs, that were found to
-    hold copies.
+    hold copies. `words` know again what was said where nothing says whose it is.
     """
 
     elements: tuple[str, ...] = ()
@@ -33,6 +35,7 @@ class Traces:
     digests: tuple[str, ...] = ()
     records: tuple[str, ...] = ()
     jobs: tuple[str, ...] = ()
+    words: Words = NO_WORDS
 
     @property
     def refs(self) -> list[str]:
@@ -42,19 +45,28 @@ class Traces:
     def joined(self, other: Traces) -> Traces:
         """What either looks for."""
         merged = {
-            f.name: tuple(dict.fromkeys([*getattr(self, f.name), *getattr(other, f.name)]))
-            for f in fields(self)
+            name: tuple(dict.fromkeys([*getattr(self, name), *getattr(other, name)]))
+            for name in _LISTS
         }
-        return Traces(**merged)
+        return Traces(**merged, words=self.words.joined(other.words))
+
+    def without_words(self) -> Traces:
+        """The same once nothing is to be looked for any more."""
+        return replace(self, words=NO_WORDS)
 
     def as_json(self) -> dict[str, Any]:
         """As the plan keeps them."""
-        return {f.name: list(getattr(self, f.name)) for f in fields(self)}
+        lists: dict[str, Any] = {name: list(getattr(self, name)) for name in _LISTS}
+        return {**lists, **({"words": self.words.as_json()} if self.words else {})}
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> Traces:
         """As a plan kept them."""
-        return cls(**{f.name: tuple(kept.get(f.name, ())) for f in fields(cls)})
+        lists = {name: tuple(kept.get(name, ())) for name in _LISTS}
+        return cls(**lists, words=Words.of(kept.get("words")))
+
+
+_LISTS = tuple(one.name for one in fields(Traces) if one.name != "words")
 
 
 def of(
@@ -92,8 +104,10 @@ def of(
     held = _evidence(tx, scope, evidence)
     marks = {mark for *_, mark in (*staged, *held) if mark is not None} | {*known.fingerprints}
     digests = {digest for whole, each in handed for digest in (whole, *each)}
-    for digest, payload, _ in (*held, *_evidence(tx, scope, sorted(also_refused))):
+    refused = sorted(also_refused)
+    for digest, payload, _ in (*held, *_evidence(tx, scope, refused)):
         digests.update(_digests(digest, payload))
+    digests |= source_identity.digests_of(tx, scope, [*evidence, *refused])
     texts = tx.execute(
         "select encode(sha256(convert_to(text, 'UTF8')), 'hex') from search_document"
         " where space_id = %s and element_id = any(%s)",
@@ -108,6 +122,7 @@ def of(
         tuple(sorted(digests | {*known.digests})),
         known.records,
         known.jobs,
+        known.words,
     )
 
 

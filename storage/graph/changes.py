@@ -31,6 +31,7 @@ TargetState = Literal[
     "completed",
     "failed",
     "cancelled",
+    "active",
     "archived",
     "tombstoned",
 ]
@@ -326,7 +327,7 @@ class Transition:
 
     Assertions: retracted, superseded (`by` the replacing assertion). Evidence: corrected (`by`).
     Activities: running, completed, failed, cancelled (these take the times and links). Any
-    element: archived, tombstoned.
+    element: archived, active again after it was archived, tombstoned.
     """
 
     target: Ref

@@ -247,7 +247,10 @@ def _literal_text(value: Any) -> str:
 def claims_by(
     tx: Transaction, scope: Scope, people: Collection[str], *, limit: int = 500
 ) -> list[str]:
-    """The newest active assertions that some people made; ids, newest first."""
+    """The newest active assertions that some people made; ids, newest first.
+
+    Archived ones are not among them: what is offered for new work is what is in force now.
+    """
     if not people:
         return []
     rows = tx.execute(
@@ -258,7 +261,7 @@ def claims_by(
                 select a.id, a.asserted_at from assertion a
                   join {version("v", "a.id")} on true
                  where a.space_id = %(space)s and a.asserted_by = w.id
-                   and v.status = 'active' and v.state in ('active', 'archived')
+                   and v.status = 'active' and v.state = 'active'
                  order by a.asserted_at desc limit %(limit)s
               ) a on true
              order by a.asserted_at desc, length(a.id) desc, a.id desc limit %(limit)s

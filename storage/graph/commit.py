@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from storage import epochs
 from storage.clock import now
 from storage.database import Scope, Transaction, sql
 from storage.errors import NotFound
@@ -154,6 +155,9 @@ def commit(
         at=committed_at,
         wording={planned.ids.get(ref, ref): words for ref, words in changes.wording.items()},
     )
+    if any(element.erased for element in planned.elements):
+        # who has read it must neither write nor tell it
+        epochs.advance(tx, scope)
     record = _record(
         tx,
         scope,

@@ -316,8 +316,8 @@ def referrers(tx: Transaction, scope: Scope, ids: Collection[str]) -> dict[str, 
     """What refers to elements at present, by each of them.
 
     Propositions and the assertions about them, actors and contexts of assertions, structural
-    references, merged concepts, and what was superseded or corrected by one. The contexts and the
-    last are looked for in the whole space: a purge is rare.
+    references, merged concepts, and what was superseded or corrected by one. Contexts are looked
+    for in all assertions that have any.
     """
     space = {"space": scope.space_id, "ids": sorted(ids)}
     rows = tx.execute(
@@ -348,7 +348,8 @@ def referrers(tx: Transaction, scope: Scope, ids: Collection[str]) -> dict[str, 
             """
             select c.id, a.id from assertion a
              cross join lateral unnest(a.context_refs) as c(id)
-             where a.space_id = %(space)s and a.context_refs && %(ids)s and c.id = any(%(ids)s)
+             where a.space_id = %(space)s and a.context_refs <> '{}'
+               and a.context_refs && %(ids)s and c.id = any(%(ids)s)
             """,
             space,
         ).fetchall()
@@ -356,11 +357,9 @@ def referrers(tx: Transaction, scope: Scope, ids: Collection[str]) -> dict[str, 
         rows += tx.execute(
             sql(
                 f"""
-                select coalesce(v.doc ->> 'superseded_by', v.doc ->> 'corrected_by'), v.id
-                  from element_ver v where v.space_id = %(space)s and {at_seq("v", None)}
-                   and v.status in ('superseded', 'corrected')
-                   and coalesce(v.doc ->> 'superseded_by', v.doc ->> 'corrected_by')
-                       = any(%(ids)s)
+                select v.successor, v.id from element_ver v
+                 where v.space_id = %(space)s and {at_seq("v", None)}
+                   and v.status in ('superseded', 'corrected') and v.successor = any(%(ids)s)
                 """
             ),
             space,

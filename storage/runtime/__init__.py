@@ -1,6 +1,7 @@
 """The runtime inbox: wakes that wait for a decision, answers to them, and what came of acting.
 
 - `configuration`  who is let in: `BRAIN_RUNTIME_CONFIG`
+- `readiness`      whether that file is sound, and what it pins is installed
 - `callers`        a configured caller, and the instance of a space
 - `wakes`          what is in the inbox, and who may see it
 - `gates`          decisions about wakes, as the host's gate records them
@@ -8,6 +9,7 @@
 - `responses`      answers to asks, and statements of agents
 - `outcomes`       measurements by registered observers
 - `conflicts`      events that were told twice, differently
+- `audit`          what observers told, for a trusted host
 - `product_requests`, `record_watches`  what an embedding host keeps for `pipelines.product`
 
 Contract memory-interface section 13, seed 003 section 4.6. Nothing in here decides or acts: a

@@ -9,6 +9,7 @@ from storage.database import Scope, Transaction
 from storage.graph import state
 from storage.graph.changes import UpsertConcept
 from storage.graph.keys import person_key
+from storage.principals import SUBJECT_PREFIX
 from storage.runtime.configuration import Mapping, Role, SpaceRuntime
 from storage.spaces import Space
 
@@ -21,8 +22,8 @@ _PERSON = "kip://profiles/cognitive-memory/Person"
 class RuntimeCaller:
     """A verified credential's holder, as `mapped` found it in the configuration.
 
-    `signed` says that the credential is a signed token rather than a space token. `audience` None:
-    sees every wake.
+    `signed` says that the credential is a signed token rather than a space token; `subject` is that
+    of a signed one. `audience` None: sees every wake.
     """
 
     principal: str
@@ -31,11 +32,19 @@ class RuntimeCaller:
     roles: frozenset[Role]
     signed: bool
     runtime: SpaceRuntime
+    subject: str | None = None
 
     @property
     def author(self) -> str:
         """The principal of its commits."""
         return f"{CHANNEL}:{self.principal}"
+
+    def wrote(self, principal: str) -> bool:
+        """Whether a commit's principal is this caller, here or by another way in."""
+        own = {self.author}
+        if self.subject is not None:
+            own.add(f"{SUBJECT_PREFIX}{self.subject}")
+        return principal in own
 
 
 def mapped(
@@ -58,6 +67,7 @@ def _caller(found: Mapping, runtime: SpaceRuntime) -> RuntimeCaller:
         frozenset(found.roles),
         found.cwt_subject is not None,
         runtime,
+        found.cwt_subject,
     )
 
 

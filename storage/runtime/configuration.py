@@ -29,19 +29,29 @@ only).
 `observers` are the registered contracts of measuring; `configuration_digest` is the digest of the
 observer's method, and names the contract in a request. `control_domain` is who controls the
 instrument; it must not be the domain that controls the action. The file is read once, when the
-process starts; a file that is wrong stops the start.
+process starts; a file that is wrong stops the start (`brainstem runtime check FILE` says all that
+is wrong with it, without starting anything).
+
+`workflows`, where a space has any, pin the isolated workflows that its host means to install:
+
+    {"name": "skills", "services": {"controller": "sha256:<hex>", "judge": "sha256:<hex>"},
+     "calibration_digest": "sha256:<hex>", "approvals": 2}
+
+They grant nothing and start nothing; `readiness` tells how far what is installed fits them.
 """
 
 from __future__ import annotations
 
-import json
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from storage import strict_json
 from storage.canonical import digest
+from storage.errors import InvalidInput
 
 FORMAT = "brainstem:runtime-configuration-v1"
 #: Longest file, in bytes.
@@ -93,11 +103,30 @@ class ObserverContract(_Closed):
         return digest(self.model_dump())
 
 
+class Workflow(_Closed):
+    """An isolated workflow of a host: its services by role, each with the digest of its identity.
+
+    `calibration_digest` is of the calibration that somebody must have reviewed, where it has one;
+    `approvals` is how many must have approved the workflow as it stands here.
+    """
+
+    name: _Name
+    services: Annotated[dict[_Name, _Digest], Field(min_length=1, max_length=64)]
+    calibration_digest: _Digest | None = None
+    approvals: Annotated[int, Field(ge=0, le=16)] = 0
+
+    @property
+    def digest(self) -> str:
+        """The digest of all that is pinned: what an approval is of."""
+        return digest(self.model_dump())
+
+
 class SpaceRuntime(_Closed):
     """The inbox of one space."""
 
     callers: Annotated[tuple[Mapping, ...], Field(max_length=1000)]
     observers: Annotated[tuple[ObserverContract, ...], Field(max_length=1000)] = ()
+    workflows: Annotated[tuple[Workflow, ...], Field(max_length=100)] = ()
 
     @model_validator(mode="after")
     def _told_apart(self) -> Self:
@@ -110,6 +139,8 @@ class SpaceRuntime(_Closed):
         contracts = [(one.principal, one.configuration_digest) for one in self.observers]
         if len(set(contracts)) < len(contracts):
             raise ValueError("an observer contract is registered twice")
+        if len({one.name for one in self.workflows}) < len(self.workflows):
+            raise ValueError("a workflow is named twice")
         return self
 
     @property
@@ -132,23 +163,44 @@ class RuntimeConfiguration(_Closed):
     spaces: Annotated[dict[str, SpaceRuntime], Field(max_length=10_000)]
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a configuration, and where: names of members, never a value."""
+
+    place: str
+    message: str
+
+
+def parse(raw: bytes) -> RuntimeConfiguration | tuple[Fault, ...]:
+    """The configuration that a file holds, else all that is wrong with it; nothing else is done."""
+    if len(raw) > MAX_BYTES:
+        return (Fault("", "the file is larger than 1 MiB"),)
+    try:
+        given = strict_json.decode(raw.decode(), InvalidInput, "configuration")
+    except InvalidInput as error:
+        return (Fault("", error.message.rstrip(".")),)
+    except (UnicodeDecodeError, RecursionError):
+        return (Fault("", "the file is no JSON in UTF-8"),)
+    try:
+        return RuntimeConfiguration.model_validate(given)
+    except ValidationError as error:
+        return tuple(
+            Fault(".".join(str(part) for part in one["loc"]), one["msg"])
+            for one in error.errors(include_url=False, include_input=False)
+        )
+
+
 @lru_cache(maxsize=4)
 def read(path: Path) -> RuntimeConfiguration:
-    """The configuration in a file; raises `ValueError` that names the place, and no value."""
+    """The configuration in a file; raises `ValueError` that names the first place, and no value."""
     try:
-        raw = path.read_bytes()
+        found = parse(path.read_bytes())
     except OSError as error:
         raise ValueError(f"BRAIN_RUNTIME_CONFIG cannot be read: {error.strerror}.") from None
-    if len(raw) > MAX_BYTES:
-        raise ValueError("BRAIN_RUNTIME_CONFIG is larger than 1 MiB.")
-    try:
-        return RuntimeConfiguration.model_validate(json.loads(raw))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"BRAIN_RUNTIME_CONFIG, {place}: {first['msg']}.") from None
-    except ValueError:
-        raise ValueError("BRAIN_RUNTIME_CONFIG is no JSON.") from None
+    if isinstance(found, RuntimeConfiguration):
+        return found
+    place = f", {found[0].place}" if found[0].place else ""
+    raise ValueError(f"BRAIN_RUNTIME_CONFIG{place}: {found[0].message}.")
 
 
 def of_space(path: Path | None, space_id: str) -> SpaceRuntime | None:

@@ -2,7 +2,7 @@
 
 A decision is an `action_gate` Activity with a `DecisionRecord`, whose inputs are what fired and
 what was used. An ask also fixes whom it asks, and until when. What is asked, and why it was decided
-so, are Evidence that the gate made, and can be erased like any words.
+so, are Evidence that the gate made: it is erased with what the decision used, and by itself.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def decide(tx: Transaction, scope: Scope, author: str, wake_id: str, decision: D
     wake = wakes.get(tx, scope, wake_id)
     if wake is None:
         raise NotFound("There is no such wake.")
-    if _settled(tx, scope, wake_id):
+    if _settled(tx, scope, wake.id):
         raise Conflict("This wake was answered or acted on already.")
     words = {"?why": decision.rationale, "?question": decision.ask and decision.ask.question}
     policy = policies.policy_of(policies.DEFAULT)
@@ -107,7 +107,7 @@ def decide(tx: Transaction, scope: Scope, author: str, wake_id: str, decision: D
         (
             scope.space_id,
             gate,
-            wake_id,
+            wake.id,
             at,
             made.ids.get("?why"),
             made.ids.get("?question"),

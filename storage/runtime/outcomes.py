@@ -2,8 +2,12 @@
 
 A measurement that keeps the contract becomes, in one commit, Evidence with an `OutcomeRecord` and
 an `outcome_observation` Activity; terminal evidence then closes the dispatch, in a step of its own
-that a repeated request makes up for. One that comes too late is kept as a receipt and changes
-nothing. Attempts of learning are graded by a learning controller, and there is none here.
+that a repeated request makes up for. One that comes too late becomes Evidence without such a record
+and is no outcome of anything: it stays for who looks into the matter, its safety signal above all.
+Attempts of learning are graded by a learning controller, and there is none here.
+
+What memory contributed (`utility`) and the verification that a payload announces are kept within
+the evidence, as they were told. Neither is turned into a score.
 """
 
 from __future__ import annotations
@@ -31,11 +35,16 @@ from storage.runtime.configuration import ObserverContract
 
 OutcomeStatus = Literal["success", "partial", "failure", "aborted", "unknown"]
 FORMAT = "anda-brain:observation-receipt-v1"
+#: The class of evidence that came too late to be an outcome.
+_MATERIAL = "artifact"
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A measurement as it was told. `safety_signal` names a danger that was seen."""
+    """A measurement as it was told. `safety_signal` names a danger that was seen.
+
+    `utility` has a `witness` (a ContributionWitness) or a `witness_ref`.
+    """
 
     space_instance: str
     attempt_ref: str
@@ -50,12 +59,15 @@ class Observation:
     payload: Any
     correction_of: str | None
     safety_signal: str | None
+    utility: Mapping[str, Any] | None = None
 
     @property
     def digest(self) -> str:
         """The digest of all that it says."""
+        told = {} if self.utility is None else {"utility": self.utility}
         return digest(
             {
+                **told,
                 "space_instance": self.space_instance,
                 "attempt_ref": self.attempt_ref,
                 "observer_configuration_digest": self.configuration_digest,
@@ -116,7 +128,8 @@ class Receipt:
         }
 
 
-_COLUMNS = (
+#: The columns of `Receipt` in `runtime_outcome`.
+COLUMNS = (
     "receipt_id, observer, event_key, body_digest, attempt_ref, received_at, observed_at, status,"
     " native_committed, terminal, outcome_status, outcome_ref, observation_ref, reason,"
     " safety_pending"
@@ -138,7 +151,9 @@ def observe(
     `IdempotencyConflict` for an event that was told differently before (that is kept), and
     `UnsupportedCapability` for an attempt of learning.
     """
-    contract = _contract(observer, observation)
+    contract = contract_of(observer, observation.configuration_digest)
+    if (contract.metric, contract.window) != (observation.metric, observation.window):
+        raise Conflict("The contract is about another metric or window.")
     if observation.space_instance != instance:
         raise Conflict("This is not that instance of the space.")
     body_digest = observation.digest
@@ -164,12 +179,11 @@ def observe(
     return known
 
 
-def _contract(observer: RuntimeCaller, observation: Observation) -> ObserverContract:
-    contract = observer.runtime.contract(observer.principal, observation.configuration_digest)
+def contract_of(observer: RuntimeCaller, configuration_digest: str) -> ObserverContract:
+    """The contract under which a caller measures now; raises `NotAuthorized`."""
+    contract = observer.runtime.contract(observer.principal, configuration_digest)
     if not observer.signed or "record_outcome" not in observer.roles or contract is None:
         raise NotAuthorized("This caller is not a registered observer of that configuration.")
-    if (contract.metric, contract.window) != (observation.metric, observation.window):
-        raise Conflict("The contract is about another metric or window.")
     return contract
 
 
@@ -177,7 +191,7 @@ def _known(tx: Transaction, scope: Scope, observer: str, event_key: str) -> Rece
     return (
         tx.cursor(row_factory=class_row(Receipt))
         .execute(
-            f"select {_COLUMNS} from runtime_outcome"
+            f"select {COLUMNS} from runtime_outcome"
             " where space_id = %s and observer = %s and event_key = %s",
             (scope.space_id, observer, event_key),
         )
@@ -196,12 +210,11 @@ def _take(
 ) -> Receipt:
     attempt = _attempt(tx, scope, observer, contract, observation, at)
     earlier = _corrected(tx, scope, observer, observation)
+    _check_witness(tx, scope, observer, observation, attempt)
     late = at - observation.observed_at > timedelta(seconds=contract.lateness_seconds)
-    receipt, outcome, activity = new_id("obs"), None, None
-    if not late:
-        outcome, activity = _commit(
-            tx, scope, observer, contract, observation, attempt, earlier, receipt, at
-        )
+    receipt = new_id("obs")
+    record = None if late else _record(contract, observation, attempt, receipt)
+    evidence, activity = _commit(tx, scope, observer, observation, attempt, earlier, record, at)
     kept = Receipt(
         receipt,
         observer.principal,
@@ -210,23 +223,23 @@ def _take(
         attempt.attempt_ref,
         at,
         observation.observed_at,
-        "late" if late else "corrected" if earlier is not None else "recorded",
+        "late" if late else "recorded" if observation.correction_of is None else "corrected",
         not late,
         observation.terminal,
         observation.outcome_status,
-        outcome,
+        None if late else evidence,
         activity,
         "told later than the contract allows" if late else None,
         observation.safety_signal is not None,
     )
     tx.execute(
-        f"insert into runtime_outcome (space_id, contract_digest, correction_of, {_COLUMNS})"
+        f"insert into runtime_outcome (space_id, contract_digest, correction_of, {COLUMNS})"
         f" values (%s, %s, %s, {', '.join(['%s'] * 15)})",
         (
             scope.space_id,
             contract.digest,
             observation.correction_of,
-            *(getattr(kept, name.strip()) for name in _COLUMNS.split(",")),
+            *(getattr(kept, name.strip()) for name in COLUMNS.split(",")),
         ),
     )
     return kept
@@ -293,31 +306,65 @@ def _author(tx: Transaction, scope: Scope, element: str) -> tuple[str, str] | No
 def _corrected(
     tx: Transaction, scope: Scope, observer: RuntimeCaller, observation: Observation
 ) -> str | None:
-    """The earlier evidence that this one corrects; it stays as it is."""
+    """The evidence of the earlier event that this one corrects, as far as it is there.
+
+    It stays as it is. Of an event that came too late, or whose evidence was erased, there is none;
+    it can be corrected all the same.
+    """
     if observation.correction_of is None:
         return None
     earlier = _known(tx, scope, observer.principal, observation.correction_of)
     if earlier is None or earlier.attempt_ref != observation.attempt_ref:
         raise Conflict("correction_of names no earlier event of this observer and attempt.")
-    if earlier.outcome_ref is None or earlier.outcome_ref not in state.load(
-        tx, scope, [earlier.outcome_ref]
-    ):
-        raise Conflict("The event that is corrected left no evidence.")
-    return earlier.outcome_ref
+    ref = earlier.outcome_ref
+    return ref if ref is not None and ref in state.load(tx, scope, [ref]) else None
 
 
-def _commit(
+def _check_witness(
     tx: Transaction,
     scope: Scope,
     observer: RuntimeCaller,
-    contract: ObserverContract,
     observation: Observation,
     attempt: Attempt,
-    earlier: str | None,
-    receipt: str,
-    at: datetime,
-) -> tuple[str, str]:
-    """The evidence and the activity of an observation; returns their ids."""
+) -> None:
+    """A witness is about this very attempt, or evidence of the observer's own since then."""
+    if observation.utility is None:
+        return
+    witness = observation.utility.get("witness")
+    if witness is not None:
+        about = (witness["attempt_ref"], witness["decision_ref"])
+        if about != (attempt.attempt_ref, attempt.gate_ref):
+            raise Conflict("The witness is about another attempt or decision.")
+        if witness["recall_receipt"]["scope"] != {
+            "space_id": scope.space_id,
+            "space_instance": observation.space_instance,
+        }:
+            raise Conflict("The witness is about a recall elsewhere.")
+        return
+    ref = observation.utility["witness_ref"]
+    author = None if ref not in state.load(tx, scope, [ref]) else _author(tx, scope, ref)
+    if (
+        author is None
+        or not observer.wrote(author[0])
+        or _made(tx, scope, ref) <= _made(tx, scope, attempt.attempt_ref)
+    ):
+        raise Conflict("witness_ref names no evidence of this observer since the attempt.")
+
+
+def _made(tx: Transaction, scope: Scope, element: str) -> int:
+    """The sequence of the commit that made an element."""
+    row = tx.execute(
+        "select created_seq from element where space_id = %s and id = %s",
+        (scope.space_id, element),
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def _record(
+    contract: ObserverContract, observation: Observation, attempt: Attempt, receipt: str
+) -> dict[str, Any]:
+    """The `OutcomeRecord` of a measurement; what was not measured is not in it."""
     record: dict[str, Any] = {
         "task_family": contract.task_family,
         "attempt_ref": attempt.attempt_ref,
@@ -330,25 +377,44 @@ def _commit(
     }
     if observation.magnitude is not None:
         record["magnitude"] = observation.magnitude
+    return record
+
+
+def _commit(
+    tx: Transaction,
+    scope: Scope,
+    observer: RuntimeCaller,
+    observation: Observation,
+    attempt: Attempt,
+    earlier: str | None,
+    record: Mapping[str, Any] | None,
+    at: datetime,
+) -> tuple[str, str]:
+    """The evidence and the activity of an observation; returns their ids.
+
+    Without a `record` it is material, and no outcome.
+    """
     payload = {
         "measured": observation.payload,
         "correction_of": earlier,
         "safety_signal": observation.safety_signal,
     }
+    if observation.utility is not None:
+        payload["utility"] = dict(observation.utility)
     inputs = (attempt.attempt_ref, *(() if earlier is None else (earlier,)))
     changes = (
         callers.person_change(observer, "?observer"),
         CreateEvidence(
             "?outcome",
-            "outcome",
+            _MATERIAL if record is None else "outcome",
             payload,
             observed_at=observation.observed_at,
-            facets={"OutcomeRecord": record},
+            facets={} if record is None else {"OutcomeRecord": dict(record)},
             links=(Link("source", "?observer"),),
         ),
         CreateActivity(
             "?observation",
-            "outcome_observation",
+            "late_observation" if record is None else "outcome_observation",
             "completed",
             at,
             at,

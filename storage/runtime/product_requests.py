@@ -71,12 +71,8 @@ def keep(
     touched: Collection[str],
 ) -> ProductRequest:
     """Keep a new prepared request; those whose time is over lose their words meanwhile."""
+    void_expired(tx, scope)
     at = now()
-    tx.execute(
-        "update product_request set state = 'voided', request = null, preview = null, ended_at = %s"
-        " where space_id = %s and state = 'prepared' and expires_at <= %s",
-        (at, scope.space_id, at),
-    )
     tx.execute(
         "insert into product_request (space_id, caller, operation_id, kind, record_id, revision,"
         " request, request_digest, preview, preview_digest, state, touched, prepared_at,"
@@ -123,6 +119,26 @@ def end(
             operation_id,
         ),
     )
+
+
+def void_expired(tx: Transaction, scope: Scope) -> None:
+    """Take the words away from what was not committed in its time."""
+    at = now()
+    tx.execute(
+        "update product_request set state = 'voided', request = null, preview = null, ended_at = %s"
+        " where space_id = %s and state = 'prepared' and expires_at <= %s",
+        (at, scope.space_id, at),
+    )
+
+
+def taken_back(tx: Transaction, scope: Scope, caller: str, operation_id: str) -> bool:
+    """Whether a later operation of the caller's took a suppression back."""
+    row = tx.execute(
+        "select true from product_request where space_id = %s and caller = %s"
+        " and kind = 'restore' and state = 'committed' and result ->> 'undoes' = %s limit 1",
+        (scope.space_id, caller, operation_id),
+    ).fetchone()
+    return row is not None
 
 
 def void_touching(tx: Transaction, scope: Scope, elements: Collection[str]) -> int:

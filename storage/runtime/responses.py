@@ -66,15 +66,14 @@ def respond(
     was told differently before (that is kept), and for an answer `Conflict` where nothing was
     asked, or not any more, and `NotAuthorized` where somebody else was.
     """
-    body_digest = digest(
-        {"wake": wake_id, "kind": response.kind, "text": response.text, "by": caller.principal}
-    )
     with database.transaction(scope) as tx:
         lock(tx, scope)
         at = now()
         item = wakes.find(tx, scope, caller, wake_id, at)
         if item is None:
             raise NotFound("There is no such wake here.")
+        told = {"kind": response.kind, "text": response.text, "by": caller.principal}
+        body_digest = digest({"wake": item.wake.id, **told})
         known = _known(tx, scope, caller, response.event_key)
         if known is None:
             return _take(tx, scope, caller, item, response, body_digest, at)

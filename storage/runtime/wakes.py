@@ -1,13 +1,15 @@
 """What is in the inbox: wakes, each with what was decided about it and what came of that.
 
 A wake is a Watch that fired, or an answer to what was asked about one; both stand in the order of
-the commits that made them. Its id is the digest of its `wake_ref`. Who may see a wake is looked up
+the commits that made them. Its id is the digest of its `wake_ref`, told as the hexadecimal digits
+alone and taken with or without what names the digest. Who may see a wake is looked up
 anew each time: the audience, and whether what its decision rests on is still there. Where evidence
 behind a decision was erased, the item stays and the decision is withheld.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,6 +38,8 @@ _ASSIGNED = "kip://profiles/cognitive-memory/assigned_to"
 #: Wakes that one step of a walk looks at, and steps of a page: then it ends with what was found.
 _LOOK, _STEPS = 100, 50
 _ENVELOPE = 1024
+_DIGEST = "sha256:"
+_ID = re.compile(r"(?:sha256:)?([0-9a-f]{64})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +103,11 @@ class Item:
 
     def as_json(self) -> dict[str, Any]:
         """The wire form."""
-        sent = self.dispatch
+        sent, parent = self.dispatch, self.wake.parent_id
         return {
-            "id": self.wake.id,
+            "id": self.wake.id.removeprefix(_DIGEST),
             "wake_ref": self.wake.wake_ref,
-            "parent_id": self.wake.parent_id,
+            "parent_id": None if parent is None else parent.removeprefix(_DIGEST),
             "watch_ref": self.watch_ref,
             "fire_activity_ref": self.wake.fire_ref,
             "summary": self.summary,
@@ -165,16 +169,19 @@ def find(
 ) -> Item | None:
     """A wake that the caller may see; None for any other."""
     wake = get(tx, scope, wake_id)
-    return None if wake is None else _items(tx, scope, caller, [wake], at).get(wake_id)
+    return None if wake is None else _items(tx, scope, caller, [wake], at).get(wake.id)
 
 
 def get(tx: Transaction, scope: Scope, wake_id: str) -> Wake | None:
     """A wake, whoever may see it."""
+    spelled = _ID.fullmatch(wake_id)
+    if spelled is None:
+        return None
     cursor = tx.cursor(row_factory=class_row(Wake))
     return cursor.execute(
         "select id, wake_ref, fire_ref, parent_id, created_seq from runtime_wake"
         " where space_id = %s and id = %s",
-        (scope.space_id, wake_id),
+        (scope.space_id, _DIGEST + spelled[1]),
     ).fetchone()
 
 

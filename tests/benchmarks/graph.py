@@ -34,7 +34,7 @@ from typing import Any
 
 import psycopg
 
-from storage import migrations, settings, spaces
+from storage import spaces
 from storage.database import Scope, database
 from storage.graph.changes import (
     Change,
@@ -479,26 +479,6 @@ def inserts(url: str, seconds: float) -> float:
 # servers and space
 
 
-@contextlib.contextmanager
-def kept_services(folder: Path) -> Iterator[Services]:
-    """Services whose data stays in a folder."""
-    services = Services(folder)
-    before = dict(os.environ)
-    try:
-        services.start()
-        os.environ.update(services.environment)
-        settings.reload()
-        migrations.upgrade()
-        yield services
-    finally:
-        database().close()
-        services.valkey.stop()
-        services.postgres.stop("fast")
-        os.environ.clear()
-        os.environ.update(before)
-        settings.reload()
-
-
 def filled_space(services: Services, elements: int, notes: Path) -> Filled:
     """The space, filled now or by an earlier run that left its notes."""
     if notes.exists():
@@ -598,8 +578,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.quick:
         options.elements, options.seconds = min(options.elements, 20_000), 2.0
-    servers = kept_services(options.data) if options.data else started_services()
-    with servers as services:
+    with started_services(options.data) as services:
         figures = run(services, options)
     if not options.json:
         print(told(figures))

@@ -138,7 +138,8 @@ def _warm(port: int) -> None:
 def bench_send(services: Services, each: int) -> dict[str, float]:
     """Bare `actor.send()` per second from 8 threads."""
     broker = RedisBroker(url=services.redis_url, namespace="peer", middleware=[])
-    actor = dramatiq.actor(_nothing, broker=broker, actor_name="peer_send", queue_name="send")
+    declare = dramatiq.actor(broker=broker, actor_name="peer_send", queue_name="send")
+    actor = declare(_nothing)
 
     def one(_: int) -> None:
         for number in range(each):
@@ -225,7 +226,8 @@ worker.stop()
 def bench_drain_dramatiq(services: Services, count: int) -> dict[str, float]:
     """Bare Dramatiq: one process of 8 threads drains no-op messages."""
     broker = RedisBroker(url=services.redis_url, namespace="peer", middleware=[])
-    actor = dramatiq.actor(_nothing, broker=broker, actor_name="peer_work", queue_name="drain")
+    declare = dramatiq.actor(broker=broker, actor_name="peer_work", queue_name="drain")
+    actor = declare(_nothing)
     for number in range(count):
         actor.send(number)
     return {

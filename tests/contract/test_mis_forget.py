@@ -5,16 +5,27 @@ from __future__ import annotations
 import contextlib
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jsonschema_rs
 import psycopg
 import pytest
 
+from jobs.actors import PIPELINES
+from jobs.runner import Attempt, Runner
+from pipelines.forget import run as forget
+from pipelines.product import changes as product
+from pipelines.product.records import product_record
+from pipelines.work import Effect
+from storage import erasure_plans
+from storage.clock import now
+from storage.database import Transaction
+from storage.erasure import closure
 from storage.graph.changes import (
     ChangeSet,
     Citation,
+    CreateActivity,
     CreateAssertion,
     CreateConcept,
     CreateEvidence,
@@ -24,8 +35,9 @@ from storage.graph.changes import (
     Value,
 )
 from storage.graph.commit import commit
+from storage.kip.errors import ResultLimitExceeded
 from tests import memory_interface, providers
-from tests.erasure import where
+from tests.erasure import claim_often, where
 from tests.memory_interface import Caller, World, filled, matches, scenario, with_model
 from tests.providers import Answer, Provider
 from tests.services import ROOT, Services
@@ -341,21 +353,65 @@ def test_a_claim_without_evidence_is_erased_and_never_called_complete(world: Wor
 
 
 def test_more_than_a_plan_may_erase_is_refused_without_effect(world: World) -> None:
-    with world.database.transaction(world.scope) as tx:
-        changes: list[Any] = [
-            CreateConcept("?p", type="Person", key="person:x", name="X"),
-            EnsureProposition("?t", "?p", "timezone", Value("+01:00")),
-        ]
-        for n in range(65):
-            changes.append(CreateEvidence(f"?e{n}", "user_statement", f"text {n}"))
-            cited = (Citation(f"?e{n}"),)
-            changes.append(CreateAssertion(f"?a{n}", "?t", "?p", "stated", citations=cited))
-        commit(tx, world.scope, "p", ChangeSet(tuple(changes)), tx_class="test")
+    claim_often(world.database, world.scope, closure.MAX_ELEMENTS // 2)
     head, jobs = world.head, world.jobs
     told = world.caller().do("forget", key="k", target_ref="A-1", mode="semantic")
     assert told["error"]["code"] == "ResultLimitExceeded"
     assert (world.head, world.jobs, suppressed(world)) == (head, jobs, 0)
     assert world.rows("select 1 from erasure_plan where space_id = %s") == []
+
+
+def test_the_deletion_of_a_product_keeps_to_its_smaller_bound(world: World) -> None:
+    target = claim_often(world.database, world.scope, product.MAX_DELETED // 2)
+    with world.database.transaction(world.scope) as tx:
+        revision = product_record(tx, world.scope, target, now()).revision
+    request = product.ChangeRequest("op-1", target, revision, "delete")
+    caller = product.Caller("shop", "C-1")
+    with pytest.raises(ResultLimitExceeded, match="More than 128 elements"):
+        product.product_prepare(world.database, world.scope, caller, request)
+
+
+def test_a_plan_of_hundreds_of_elements_is_carried_out_in_parts_and_told_within_its_bounds(
+    world: World,
+) -> None:
+    claim_often(world.database, world.scope, 600)
+    caller = world.caller()
+    told = caller.do("forget", key="k", target_ref="A-1", mode="semantic")
+    view = plan_of(caller, told)
+    # every element, the payload of each message, and the index entry of every element
+    assert view["targets_total"] == 1201 + 600 + 1201
+    assert len(view["plan"]["targets"]) == 512
+    assert {entry["state"] for entry in view["plan"]["targets"]} == {"pending"}
+    assert (view["source_event_refs_total"], len(view["plan"]["source_event_refs"])) == (600, 128)
+    world.work()
+    told = caller.do("forget", key="k", target_ref="A-1", mode="semantic")
+    assert told["result"]["status"] == "completed", told
+    assert [ids(world, kind) for kind in "APE"] == [[], [], []]
+    view = plan_of(caller, told)
+    assert view["targets_total"] == 1201 + 600 + 1201
+    assert {entry["state"] for entry in view["plan"]["targets"]} == {"erased"}
+    assert len(view["plan"]["receipts"]) == view["receipts_total"] == 2
+    assert told["progress"]["resolved_seq"] == world.head
+    # the words were known by digests while they were looked for, and no longer
+    [(kept,)] = world.rows("select traces ? 'words' from erasure_plan where space_id = %s")
+    assert kept is False
+
+
+def test_what_of_a_plan_is_not_erased_is_told_before_what_is() -> None:
+    targets = [
+        {"ref": f"A-{n}", "surface": "element", "state": "held" if n == 700 else "erased"}
+        for n in range(1, 801)
+    ]
+    at = now()
+    plan = erasure_plans.ErasurePlan(
+        "pln", "c", "j", "r", "semantic", "A-1", 1, 2, "blocked", [], targets, [], [], [], {}, [],
+        [], {}, at, at,
+    )  # fmt: skip
+    told = plan.as_json()
+    assert told["targets_total"] == 800
+    assert len(told["plan"]["targets"]) == 512
+    assert told["plan"]["targets"][0] == targets[699]
+    conforms("ErasurePlan", told["plan"])
 
 
 def test_a_legal_hold_blocks_everything_and_a_new_key_works_once_it_is_lifted(
@@ -632,3 +688,173 @@ def test_unreferenced_evidence_and_a_named_concept_go_alone(
             ["E-1"] if target == "E-1" else []
         )
     assert where(services, *WORDS) == []
+
+
+class Between:
+    """An attempt during which something happens once its first batch is committed."""
+
+    def __init__(self, attempt: Attempt, then: Callable[[], None]) -> None:
+        self._attempt, self._then = attempt, [then]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._attempt, name)
+
+    def commit_batch(self, apply: Callable[[Transaction], Any], cursor: dict[str, Any]) -> Any:
+        answer = self._attempt.commit_batch(apply, cursor)
+        while self._then:
+            self._then.pop()()
+        return answer
+
+
+def held_between(world: World, caller: Caller, target: str, held: str) -> Any:
+    """Ask for a plan of several parts, with a legal hold put on an element after the first."""
+    caller.do("forget", key="begun", target_ref=target, mode="semantic")
+
+    def run(attempt: Attempt) -> Effect:
+        return forget.run(Between(attempt, lambda: hold(world, held, True)))
+
+    usual, world.runner = world.runner, Runner({**PIPELINES, "forget": run})
+    world.runner.start()
+    world.work()
+    world.runner.stop()
+    world.runner = usual
+    return caller.do("forget", key="begun", target_ref=target, mode="semantic")
+
+
+def test_a_hold_that_comes_between_two_parts_stops_the_plan_and_a_new_key_goes_on_from_there(
+    world: World, services: Services
+) -> None:
+    target = claim_often(world.database, world.scope, 600, WORDS[0])
+    caller = world.caller()
+    stopped = held_between(world, caller, target, target)
+    assert (stopped["status"], stopped["result"]["status"]) == ("failed", "blocked")
+    assert stopped["error"]["code"] == "LegalHoldConflict"
+    assert "nothing was erased" not in stopped["error"]["message"]
+    # what is gone is gone, is told so, and is not taken in again
+    left = len(ids(world, "E"))
+    assert 0 < left < 600
+    view = plan_of(caller, stopped)
+    assert view["plan"]["targets"][0] == {"ref": target, "surface": "element", "state": "held"}
+    refused = suppressed(world)
+    hold(world, target, False)
+    told = forgotten(caller, target)
+    assert told["result"]["status"] == "completed", told
+    assert [ids(world, kind) for kind in "APE"] == [[], [], []]
+    assert suppressed(world) >= refused
+    assert where(services, WORDS[0]) == []
+    # and the new plan tells of all of it
+    assert plan_of(caller, told)["targets_total"] == 1201 + 600 + 1201
+
+
+def gated(world: World, claim: str) -> dict[str, str]:
+    """What a gate decided on account of a claim, and what a person answered to that."""
+    at = now()
+    with world.database.transaction(world.scope) as tx:
+        changes = (
+            CreateEvidence("?why", "agent_statement", f"It was said that the {WORDS[0]} is late."),
+            CreateActivity(
+                "?gate", "action_gate", "completed", at, at, inputs=(claim,), outputs=("?why",)
+            ),
+            CreateEvidence("?answer", "user_statement", "Do as you think best."),
+            CreateActivity(
+                "?review",
+                "human_review",
+                "completed",
+                at,
+                at,
+                inputs=("?gate", "?why"),
+                outputs=("?answer",),
+            ),
+        )
+        return dict(commit(tx, world.scope, "p", ChangeSet(changes), tx_class="test").ids)
+
+
+def test_what_a_gate_made_of_a_claim_goes_with_it_and_what_a_person_answered_stays(
+    world: World, model: Provider, services: Services
+) -> None:
+    caller = world.caller()
+    formed(caller, model)
+    [claim_ref], [said] = ids(world, "A"), ids(world, "E")
+    made = gated(world, claim_ref)
+    told = forgotten(caller, claim_ref)
+    assert told["status"] == "succeeded", told
+    assert ids(world, "E") == [made["?answer"]]
+    erased = {entry["ref"] for entry in plan_of(caller, told)["plan"]["targets"]}
+    assert {claim_ref, said, made["?why"]} <= erased
+    # the record that something was decided stays, without the words
+    assert made["?gate"] in ids(world, "X")
+    assert where(services, *WORDS) == []
+
+
+def test_what_a_gate_made_of_a_claim_stays_where_another_claim_rests_on_it(
+    world: World, model: Provider
+) -> None:
+    caller = world.caller()
+    formed(caller, model)
+    [claim_ref] = ids(world, "A")
+    made = gated(world, claim_ref)
+    [person, *_] = of_type(world, "Person")
+    with world.database.transaction(world.scope) as tx:
+        changes = (
+            EnsureProposition("?t", person, "timezone", Value("+08:00")),
+            CreateAssertion("?a", "?t", person, "stated", citations=(Citation(made["?why"]),)),
+        )
+        commit(tx, world.scope, "p", ChangeSet(changes), tx_class="test")
+    told = forgotten(caller, claim_ref)
+    assert (told["status"], told["result"]["status"]) == ("partial", "partial")
+    assert made["?why"] in ids(world, "E")
+    assert {"ref": made["?why"], "surface": "payload", "state": "unavailable"} in plan_of(
+        caller, told
+    )["plan"]["targets"]
+
+
+def test_an_insight_goes_with_the_event_that_it_was_drawn_from(
+    world: World, model: Provider, services: Services
+) -> None:
+    caller = world.caller()
+    source = formed(caller, model, heard(claim(), summary=f"It was said: {SAID}"))
+    [event] = of_type(world, "Event")
+    at = now()
+    with world.database.transaction(world.scope) as tx:
+        attributes = {"summary": f"The {WORDS[0]} matters.", "insight_class": "consolidation"}
+        changes = (
+            CreateConcept("?i", type="Insight", attributes=attributes),
+            CreateActivity(
+                "?x",
+                "semantic_consolidation",
+                "completed",
+                at,
+                at,
+                inputs=(event,),
+                outputs=("?i",),
+            ),
+        )
+        commit(tx, world.scope, "p", ChangeSet(changes), tx_class="test")
+    told = forgotten(caller, source)
+    assert told["status"] == "succeeded", told
+    assert of_type(world, "Insight") == []
+    assert where(services, *WORDS) == []
+
+
+def test_what_goes_with_a_claim_is_found_in_as_many_statements_whatever_it_comes_to(
+    world: World,
+) -> None:
+    class Counting:
+        """A transaction that counts what it executes."""
+
+        def __init__(self, tx: Any) -> None:
+            self.tx, self.count = tx, 0
+
+        def execute(self, *given: Any) -> Any:
+            self.count += 1
+            return self.tx.execute(*given)
+
+    counts = []
+    for times in (5, 300):
+        target = claim_often(world.database, world.scope, times)
+        with world.database.transaction(world.scope) as tx:
+            counting: Any = Counting(tx)
+            found = closure.compute(counting, world.scope, "", target, "semantic")
+        assert len(found.elements) >= 2 * times
+        counts.append(counting.count)
+    assert counts[0] == counts[1]

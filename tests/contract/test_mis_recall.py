@@ -211,7 +211,7 @@ def test_mis_21_transient_context_is_kept_nowhere(
     world: World, services: Services, database: Database
 ) -> None:
     world.claim("Alice", "prefers", ("Colour", "blue"))
-    world.recall("What does Alice prefer?", context="xylophonecanary in task-A")
+    world.recall("What does Alice prefer?", context="marimbacanary in task-A")
     with psycopg.connect(services.admin_url) as conn:
         tables = conn.execute(
             "select c.oid::regclass::text from pg_class c where c.relkind = 'r'"
@@ -219,7 +219,7 @@ def test_mis_21_transient_context_is_kept_nowhere(
         ).fetchall()
         for (table,) in tables:
             row = conn.execute(
-                f"select count(*) from {table} t where t::text like '%xylophonecanary%'"  # type: ignore[arg-type]
+                f"select count(*) from {table} t where t::text like '%marimbacanary%'"  # type: ignore[arg-type]
             ).fetchone()
             assert row == (0,), table
 

@@ -28,10 +28,14 @@ import psycopg
 from jobs.broker import LedgerBroker, message_of
 from storage.jobs import get_any
 from tests.faults.conftest import FAST
+from tests.faults.storm_memory import MemoryClient
 from tests.services import ROOT, Process, Services, free_port, started_services, wait_for
 
 SPACES = ("storm_a", "storm_b", "storm_c", "storm_d")
-CLIENTS = 4
+CLIENTS = 3
+MEMORY_CLIENTS = 2
+#: Kinds of jobs that the clients ask for.
+KINDS = ["formation", "forget", "maintenance"]
 #: After the storm everything that was accepted must end within this time, in seconds.
 HEAL_SECONDS = 180.0
 _WORKERS = 3
@@ -53,7 +57,10 @@ class Asked:
 
 @dataclass
 class Verdict:
-    """What the storm found; all but the first two must be zero."""
+    """What the storm found: how much it was, and four counts that must be zero.
+
+    `unknown` requests had no answer and were settled by asking again with their key.
+    """
 
     jobs: int = 0
     kills: int = 0
@@ -62,6 +69,9 @@ class Verdict:
     stuck: int = 0
     false_receipts: int = 0
     unknown: int = 0
+    observed: int = 0
+    forgotten: int = 0
+    maintained: int = 0
     notes: list[str] = field(default_factory=list)
 
     def line(self) -> str:
@@ -154,6 +164,7 @@ class Storm:
         self.rng = random.Random(seed)
         self.fleet = Fleet(services)
         self.asked: list[Asked] = []
+        self.memory: list[MemoryClient] = []
         self.verdict = Verdict()
         self._stop = threading.Event()
 
@@ -165,6 +176,9 @@ class Storm:
                 threading.Thread(target=self._client, args=(random.Random(self.rng.random()), n))
                 for n in range(CLIENTS)
             ]
+            for n in range(MEMORY_CLIENTS):
+                self.memory.append(MemoryClient(self.fleet.url, SPACES, n, self.rng.random()))
+                clients.append(threading.Thread(target=self.memory[-1].run, args=(self._stop,)))
             for client in clients:
                 client.start()
             self._rage(say)
@@ -324,11 +338,14 @@ class Storm:
                 if asked.job is None:
                     self.verdict.unknown += 1
                     self._ask(http, asked)
+            for client in self.memory:
+                self.verdict.unknown += client.settle(http)
         deadline = time.monotonic() + HEAL_SECONDS
         while time.monotonic() < deadline:
             with psycopg.connect(self.services.admin_url) as conn:
                 row = conn.execute(
-                    "select count(*) from job where finished_at is null and kind = 'formation'"
+                    "select count(*) from job where finished_at is null and kind = any(%s)",
+                    (KINDS,),
                 ).fetchone()
             if row == (0,):
                 return
@@ -340,14 +357,16 @@ class Storm:
                 row[0]: row[1:]
                 for row in conn.execute(
                     "select id, state, receipt_ref, finished_at, fence, error from job"
-                    " where kind = 'formation'"
+                    " where kind = any(%s)",
+                    (KINDS,),
                 )
             }
             keys = Counter(
                 row[0]
                 for row in conn.execute(
-                    "select space_id || '/' || idem_key from job where idem_key is not null"
-                    " and kind = 'formation'"
+                    "select space_id || '/' || operation || '/' || idem_key from job"
+                    " where idem_key is not null and kind = any(%s)",
+                    (KINDS,),
                 )
             )
             evidence = Counter(
@@ -366,7 +385,13 @@ class Storm:
             )
             replayed = self._replay(conn)
             self._check_sequences(conn)
+            for client in self.memory:
+                for what, text in client.check(conn):
+                    self._note(what, text)
         self.verdict.jobs = len(jobs)
+        self.verdict.observed = sum(client.observed for client in self.memory)
+        self.verdict.forgotten = sum(client.forgotten for client in self.memory)
+        self.verdict.maintained = sum(client.maintained for client in self.memory)
         for key, count in keys.items():
             if count > 1:
                 self._note("doubled", f"{count} jobs for key {key}")

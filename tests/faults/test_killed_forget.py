@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.erasure import where
+from pipelines.forget import run as forget
+from tests.erasure import claim_often, where
 from tests.services import Process, Services, wait_for
 from tests.unit.api.calling import new_client
 
@@ -18,6 +19,8 @@ SAID = f"My favourite colour is green, says the {WORDS[0]} to the {WORDS[1]}."
 PLACES = ("after_claim", "before_commit", "inside_commit", "after_commit_before_ack")
 #: Batches of a plan after which a run is killed; the first erases memory, the others copies.
 BATCHES = (1, *(pytest.param(batch, marks=pytest.mark.slow) for batch in (2, 4)), 9)
+#: Batches of a plan that takes memory away in three parts, and the first of the copies.
+PARTS = (1, 2, *(pytest.param(part, marks=pytest.mark.slow) for part in (3, 5)))
 
 
 class Talk:
@@ -155,3 +158,50 @@ def test_an_erasure_that_is_killed_after_a_batch_goes_on_from_there(
     scheduler(env=env)
     worker(queues="memory", env=env)
     check_end(talk, services, bench, told)
+
+
+@pytest.mark.parametrize("batch", PARTS)
+def test_a_plan_of_thousands_of_elements_that_is_killed_between_its_parts_goes_on_from_there(
+    bench: Any,
+    services: Services,
+    worker: Callable[..., Process],
+    scheduler: Callable[..., Process],
+    env: dict[str, str],
+    tmp_path: Path,
+    batch: int,
+) -> None:
+    target = claim_often(bench.database, bench.scope, forget.BATCH + forget.BATCH // 10, WORDS[0])
+    assert where(services, WORDS[0])
+    talk, held = Talk(bench.space), tmp_path / "held"
+    deadly = worker(
+        queues="memory", env={**env, "BRAINSTEM_FAILPOINTS": f"after_batch/forget=hold:{held}"}
+    )
+    told = talk.ask("forget", target_ref=target, mode="semantic")
+    for _ in range(batch - 1):
+        wait_for(held.exists, seconds=60, what="a batch")
+        held.unlink()
+    wait_for(held.exists, seconds=60, what="the batch")
+    deadly.kill9()
+    held.unlink()
+    check_open(talk, told)
+    erased = _erased(bench)
+    assert erased == min(batch, 3)
+    scheduler(env=env)
+    worker(queues="memory", env=env)
+    view = talk.wait(told)
+    assert view["result"]["status"] == "completed", view
+    plan = talk.plan(told)
+    assert {entry["state"] for entry in plan["plan"]["targets"]} == {"erased"}
+    # each part was taken once, whoever took it
+    assert _erased(bench) == plan["receipts_total"] == 3
+    assert where(services, WORDS[0]) == []
+
+
+def _erased(bench: Any) -> int:
+    """The commits of plans that have erased."""
+    with bench.database.transaction(bench.scope) as tx:
+        row = tx.execute(
+            "select count(*) from commit_record where space_id = %s and channel = 'forget'",
+            (bench.space,),
+        ).fetchone()
+    return int(row[0])

@@ -173,6 +173,86 @@ def test_what_was_asked_in_a_public_space_is_not_shown_to_the_public(world: Worl
     assert world.api.client.get(f"/v1/{world.public}/conversations").status_code == 200
 
 
+def test_who_may_only_write_reads_a_public_space_as_the_public_does(
+    world: World, database: Database
+) -> None:
+    with database.transaction(Scope(world.public)) as tx:
+        writer, _ = space_tokens.add(tx, Scope(world.public), name="w", token_scope="write")
+        reader, _ = space_tokens.add(tx, Scope(world.public), name="r", token_scope="read")
+    path = f"/v1/{world.public}/conversations?collection=recall"
+    for value, status in {
+        writer: 403,
+        token(world.public, "write"): 403,
+        reader: 200,
+        token(world.public, "read"): 200,
+        token(world.public, "*"): 200,
+    }.items():
+        headers = {"Authorization": f"Bearer {value}"}
+        assert world.api.client.get(path, headers=headers).status_code == status
+        open_to_all = f"/v1/{world.public}/conversations"
+        assert world.api.client.get(open_to_all, headers=headers).status_code == 200
+
+
+def test_what_was_found_for_others_is_not_told_to_a_labelled_token(world: World) -> None:
+    mine = {"Authorization": f"Bearer {world.tokens['cwt *']}", "Prefer": "respond-async"}
+    asked = world.api.client.post(
+        f"/v1/{world.own}/recall", headers=mine, json={"query": "who is paid what?"}
+    )
+    job = asked.json()["result"]["job"]
+    for value, status in {"token labelled": 403, "token read": 200}.items():
+        headers = {"Authorization": f"Bearer {world.tokens[value]}"}
+        for path in ("jobs", f"jobs/{job}"):
+            told = world.api.client.get(f"/v1/{world.own}/{path}", headers=headers)
+            assert told.status_code == status, path
+        upgrade = {**headers, "Upgrade": "websocket", "Connection": "Upgrade"}
+        watched = world.api.client.get(f"/v1/{world.own}/jobs/watch", headers=upgrade)
+        # the handshake is none, which is looked at when the caller was let in
+        assert watched.status_code == (status if status == 403 else 400)
+    labelled = {"Authorization": f"Bearer {world.tokens['token labelled']}"}
+    followed = world.api.client.get(f"/v1/{world.own}/jobs/{job}/events", headers=labelled)
+    assert followed.status_code == 403
+    world.api.client.post(f"/v1/{world.own}/jobs/{job}/cancel", headers=mine)
+
+
+def test_a_request_is_one_use_of_its_token(world: World) -> None:
+    headers = {"Authorization": f"Bearer {world.tokens['token read']}"}
+    body = {"kip_memory": "2.0", "operation": "recall", "input": {"mode": "attention"}}
+    path = f"/v1/{world.own}/memory"
+    assert world.api.client.post(path, headers=headers, json=body).status_code == 200
+    # refused for what it asks, and again for what it is
+    assert world.api.client.post(path, headers=headers, content=b"{").status_code == 415
+    body["operation"] = "observe"
+    assert world.api.client.post(path, headers=headers, json=body).status_code == 403
+    listed = world.api.client.get(
+        f"/v1/{world.own}/management/space_tokens",
+        headers={"Authorization": f"Bearer {world.tokens['cwt *']}"},
+    )
+    assert {t["name"]: t["usage"] for t in listed.json()["result"]}["read"] == 3
+
+
+def test_a_token_that_is_named_twice_is_the_same_one_or_none(world: World) -> None:
+    client, headers = world.api.client, {"Authorization": f"Bearer {world.tokens['cwt *']}"}
+    base = f"/v1/{world.own}/management"
+
+    def revoke(**which: str | None) -> bool:
+        answer = client.post(f"{base}/revoke_space_token", headers=headers, json=which)
+        return bool(answer.json()["result"])
+
+    made = [
+        client.post(
+            f"{base}/add_space_token", headers=headers, json={"scope": "read", "name": name}
+        ).json()["result"]["token"]
+        for name in ("one", "two")
+    ]
+    assert not revoke(token=made[0], name="two")
+    assert not revoke(token=made[1], name="three")
+    for value in made:
+        reader = {"Authorization": f"Bearer {value}"}
+        assert client.get(f"/v1/{world.own}/info", headers=reader).status_code == 200
+    assert revoke(token=made[0], name="one")
+    assert revoke(token=None, name="two")
+
+
 def test_tokens_are_made_listed_used_and_revoked(world: World) -> None:
     client, headers = world.api.client, {"Authorization": f"Bearer {world.tokens['cwt *']}"}
     base = f"/v1/{world.own}/management"

@@ -104,7 +104,7 @@ def test_setting_it_again_takes_its_place_whole(keyed_api: Api, space: str) -> N
         {**CONFIG, "api_base": f"gopher://models.test/{KEY}"},
         {**CONFIG, "effort": KEY},
         {**CONFIG, "stream": KEY},
-        {**CONFIG, "context_window": 0},
+        {**CONFIG, "context_window": -1},
         {**CONFIG, "max_output": 1.5},
         {**CONFIG, "family": "elsewhere", "api_base": ""},
     ],

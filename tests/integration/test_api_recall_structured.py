@@ -127,7 +127,8 @@ def test_a_packet_is_told_alike_by_both_routes_and_with_nothing_beside(
     }
     assert structured["found"] is True
     follow = {"job", "state", "receipt", "conversation"}
-    assert set(structured) == follow | {"answer", "found", "usage", "memory_budget"}
+    told = {"answer", "found", "usage", "memory_budget", "recall_receipt"}
+    assert set(structured) == follow | told
     plain = ask(body, route="recall").json["result"]
     assert set(plain) == follow | {"content", "usage"}
     assert json.loads(plain["content"]) == packet

@@ -70,6 +70,34 @@ def test_committed_rows_survive_kill_9_of_the_server_and_all_its_backends(
     assert count(server.url) == 1000
 
 
+def children_of(server: PostgresServer) -> dict[str, int]:
+    """The lasting processes of the server itself, by their titles."""
+    assert server.process is not None
+    pid = server.process.pid
+    found = {}
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        with contextlib.suppress(OSError):
+            title = Path(f"/proc/{child}/cmdline").read_text().rstrip("\0 ")
+            if "autovacuum worker" not in title and "brainstem" not in title:
+                found[title] = int(child)
+    return found
+
+
+def test_it_recovers_from_kill_9_of_any_process_of_its_own(server: PostgresServer) -> None:
+    server.start()
+    fill(server.url, 10)
+    for title in children_of(server):
+        wait_for(lambda title=title: title in children_of(server), what=title)  # type: ignore[misc]
+        killed = children_of(server)[title]
+        os.kill(killed, signal.SIGKILL)
+        wait_for(
+            lambda title=title, killed=killed: children_of(server).get(title, killed) != killed,  # type: ignore[misc]
+            what=f"another {title}",
+        )
+        wait_for(server.is_ready, what=f"recovery from the death of {title}")
+        assert count(server.url) == 10
+
+
 def test_it_starts_again_after_kill_9_of_the_postmaster_alone(server: PostgresServer) -> None:
     server.start()
     fill(server.url, 10)

@@ -14,6 +14,7 @@ import pytest
 from deploy import supervisor
 from deploy.embedded.folder import DataFolder
 from deploy.embedded.process import birth
+from deploy.services import postgres_of
 from deploy.supervisor import PythonPart, Supervisor
 from tests.services import wait_for
 
@@ -65,6 +66,23 @@ def test_a_part_that_is_killed_starts_again(watched: Watched) -> None:
     watched.watch_until(lambda: watched.starts("one") == 2)
     assert watched.children()["one"] != first
     assert any("one ended (killed by SIGKILL)" in line for line in watched.said)
+
+
+def test_a_database_that_answers_nobody_is_killed_and_starts_again(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(supervisor, "_LOOKS", 2)
+    server = postgres_of(watched.folder)
+    server.start()
+    watched.supervisor.keep(server, server.process)
+    watched.watch_until(server.is_ready)
+    assert watched.said == []
+    first = watched.children()["postgres"]
+    os.kill(first, signal.SIGSTOP)
+    watched.watch_until(lambda: watched.children()["postgres"] != first)
+    watched.watch_until(server.is_ready)
+    assert "postgres answers nobody and is killed" in watched.said
 
 
 def test_a_part_that_keeps_dying_is_started_ever_more_rarely_and_named(watched: Watched) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,7 @@ provider = providers.provider
 #: What occurs nowhere else. The first is what the claim says, the others are said around it.
 WORDS = ("zibbergnash", "quoxlemire", "varnthopple", "眠らぬ薔薇")
 SAID = f"I am on UTC+7, where the {WORDS[0]} meets the {WORDS[1]} by the {WORDS[2]}. {WORDS[3]}"
+PROMISED = f"I will feed the {WORDS[1]} of the {WORDS[2]} by 2026-09-25."
 #: Files of PostgreSQL that hold its rows and its journal.
 POSTGRES = ("postgres/base/", "postgres/pg_wal/")
 
@@ -46,9 +48,10 @@ class Talk:
         assert response.status_code == 200, response.text
         return response.json()["result"]
 
-    def stage(self, *said: str) -> str:
+    def stage(self, *said: str | dict[str, Any]) -> str:
         """Stage what a user said."""
-        messages = [{"role": "user", "content": one} for one in said]
+        given = ({"content": one} if isinstance(one, str) else one for one in said)
+        messages = [{"role": "user", **one} for one in given]
         body = {"messages": messages, "idempotency_key": uuid.uuid4().hex}
         return str(self.post("memory/sources", body)["result"]["source_ref"])
 
@@ -79,9 +82,11 @@ def env(provider: Provider, services: Services) -> dict[str, str]:
     }
 
 
-def heard() -> Answer:
+def heard(*, promised: str | None = None) -> Answer:
+    promise = {"message": 1, "by": "user", "due": "2026-09-25", "summary": promised}
     return Answer(
         {
+            "commitments": [] if promised is None else [{**promise, "quote": promised}],
             "claims": [
                 {
                     "message": 0,
@@ -95,6 +100,35 @@ def heard() -> Answer:
             "summary": f"Somebody said: {SAID}",
         }
     )
+
+
+def worded_elsewhere(talk: Talk, provider: Provider, observed: Any) -> list[str]:
+    """Use the words in every other way that callers have; the sources that this made."""
+    claim = next(ref for ref in observed["result"]["memory_refs"] if ref[0] == "A")
+    assert talk.post("memory/pin", {"entity": claim})["result"]["updated"] == 1
+    found = talk.post(
+        "execute_kip_readonly",
+        {
+            "command": "FIND(?e.id) WHERE { ?e EVIDENCE {} "
+            f"FILTER(CONTAINS(?e.payload.inline.content, {json.dumps(SAID)})) }}",
+        },
+    )
+    assert "error" not in found, found
+    run = talk.post("maintenance", {"scope": "quick"})["result"]
+    wait_for(
+        lambda: talk.get(f"jobs/{run['job']}")["state"] in ("succeeded", "failed"),
+        what="maintenance",
+    )
+    raised = talk.get("memory/attention")["items"]
+    assert any(WORDS[1] in item["summary"] for item in raised), raised
+    talk.ask("recall", mode="attention")
+    talk.ask("recall", query=f"What is due, {WORDS[1]}?", mode="resume")
+    provider.script(heard())
+    corrected = talk.stage("No: " + SAID)
+    talk.ask("revise", source_ref=corrected, target_ref=claim, change_kind="correction")
+    judged = talk.stage(f"It was wrong of you to say: {SAID}")
+    talk.ask("feedback", source_ref=judged)
+    return [corrected, judged]
 
 
 def kml(database: Database, space: str) -> None:
@@ -121,12 +155,17 @@ def test_words_that_went_every_way_are_nowhere_once_it_is_completed(
 ) -> None:
     talk = Talk(shared_api, space)
     process = worker(queues="interactive,memory,knowledge,purge", env=env)
+    # asked before anything was known, so that no answer cites what will be erased
+    for path in ("recall", "recall_structured"):
+        talk.post(path, {"query": f"Who said this: {SAID}"})
+    talk.ask("recall", query=f"Who said “{SAID}”?")
     # staged and observed
-    provider.script(heard(), Answer({"claims": []}))
-    source = talk.stage(SAID)
+    provider.script(heard(promised=PROMISED), Answer({"claims": []}))
+    source = talk.stage(SAID, {"content": PROMISED, "timestamp": 1789725600000})
     told = talk.ask("observe", source_ref=source)
     assert told["status"] == "succeeded", told
     talk.ask("observe", source_ref=talk.stage("And the weather is fine."))
+    others = worded_elsewhere(talk, provider, told)
     # by the older way, at another time
     provider.script(heard())
     answer = talk.post("formation", {"messages": [{"role": "user", "content": SAID}]})["result"]
@@ -175,6 +214,9 @@ def test_words_that_went_every_way_are_nowhere_once_it_is_completed(
     }
 
     again = talk.stage(SAID + " ")
+    for other in others:
+        ended = talk.ask("forget", target_ref=other, mode="semantic")
+        assert ended["status"] == "succeeded", ended
     forgotten = talk.ask("forget", target_ref=source, mode="semantic")
     plan = talk.get(f"memory/plans/{forgotten['result']['plan_ref']}")
     # evidence that came by KIP has no record of what made it, and needs none: it made nothing
@@ -183,6 +225,7 @@ def test_words_that_went_every_way_are_nowhere_once_it_is_completed(
     assert other["status"] == "succeeded", other
 
     assert basis in plan["plan"]["external_exports"]
+    assert plan["external_exports_total"] == len(plan["plan"]["external_exports"])
     assert where(services, *WORDS) == []
     assert in_redis(services, *WORDS) == []
     assert in_files(services.data, *WORDS, but=POSTGRES) == []
@@ -206,6 +249,87 @@ def test_words_that_went_every_way_are_nowhere_once_it_is_completed(
             "select disposition from job where id = %s and space_id = %s", (answer["job"], space)
         ).fetchone()
     assert row == ("skipped",)
+
+
+def test_a_question_in_the_erased_words_goes_though_its_answer_cites_nothing(
+    clean: None,
+    services: Services,
+    shared_api: Api,
+    worker: Callable[..., Process],
+    provider: Provider,
+    env: dict[str, str],
+    space: str,
+) -> None:
+    talk = Talk(shared_api, space)
+    worker(queues="interactive,memory", env={**env, "BRAINSTEM_MODEL_FAMILY": ""})
+    others = "Where does the plumbiferous heron rest in winter?"
+    for query in (f"Is it true that {SAID}", SAID.upper(), others):
+        talk.post("recall", {"query": query})
+        talk.ask("recall", query=query)
+    source = talk.stage(SAID)
+    assert set(where(services, WORDS[0])) >= {
+        "conversation.messages",
+        "job.payload",
+        "staged_source.messages",
+    }
+    told = talk.ask("forget", target_ref=source, mode="semantic")
+    assert told["status"] == "succeeded", told
+    assert where(services, *WORDS) == []
+    # who asked something else is left alone
+    assert set(where(services, "plumbiferous")) == {"conversation.messages", "job.payload"}
+    plan = talk.get(f"memory/plans/{told['result']['plan_ref']}")
+    surfaces = {entry["surface"] for entry in plan["host_surfaces"] if "plan" not in entry["ref"]}
+    assert {"recall_record", "job_payload"} <= surfaces
+
+
+def test_the_same_bytes_that_another_caller_has_formed_while_a_plan_runs_are_refused_and_erased(
+    clean: None,
+    services: Services,
+    shared_api: Api,
+    worker: Callable[..., Process],
+    provider: Provider,
+    env: dict[str, str],
+    space: str,
+    tmp_path: Path,
+) -> None:
+    owner, other = Talk(shared_api, space), Talk(shared_api, space)
+    held = tmp_path / "held"
+    provider.script(heard())
+    first = worker(queues="memory", env=env)
+    source = owner.stage(SAID)
+    assert owner.ask("observe", source_ref=source)["status"] == "succeeded"
+    # handed over in time, each in a batch of its own
+    early, late = other.stage(SAID), other.stage(SAID, "And more.")
+    first.close()
+    queued = other.ask("observe", seconds=0.001, source_ref=early)
+    assert queued["status"] == "pending"
+    forgotten = owner.ask("forget", seconds=0.001, target_ref=source, mode="semantic")
+    # accepted: from here on nobody has these bytes formed
+    refused = other.ask("observe", seconds=0.001, source_ref=late)
+    assert (refused["status"], refused["error"]["code"]) == ("failed", "NotAuthorized")
+    provider.otherwise = heard()
+    worker(queues="memory", env={**env, "BRAINSTEM_FAILPOINTS": f"after_batch/forget=hold:{held}"})
+    wait_for(held.exists, what="the plan to stand between two batches")
+    for again in (early, late):
+        refused = other.ask("observe", seconds=0.001, source_ref=again)
+        assert refused["error"]["code"] in ("NotAuthorized", "NotFoundOrNotVisible"), refused
+    staged = shared_api.client.post(
+        f"/v1/{space}/memory/sources",
+        json={"messages": [{"role": "user", "content": SAID}], "idempotency_key": "once more"},
+    )
+    assert staged.status_code == 403, staged.text
+    worker(queues="memory", env=env)
+    raced = other.post("formation", {"messages": [{"role": "user", "content": SAID}]})["result"]
+
+    def view(told: Any) -> Any:
+        return owner.get(f"memory/receipts/{told['receipt']['receipt_ref']}")
+
+    while view(forgotten)["progress"]["phase"] == "recorded":
+        held.unlink(missing_ok=True)
+    wait_for(lambda: owner.get(f"jobs/{raced['job']}")["state"] == "succeeded", what="formation")
+    assert view(forgotten)["result"]["status"] == "completed"
+    assert view(queued)["progress"]["phase"] == "failed"
+    assert where(services, *WORDS) == []
 
 
 def test_the_words_before_a_message_go_from_what_is_embedded_of_it(
@@ -291,7 +415,7 @@ def test_an_answer_that_was_read_before_and_written_after_is_cleaned_too(
     worker(queues="memory", env=env)
     worker(
         queues="interactive",
-        env={**env, "BRAINSTEM_FAILPOINTS": f"before_commit/recall=hold:{held}"},
+        env={**env, "BRAINSTEM_FAILPOINTS": f"before_commit/recall=hold:{held}*1"},
     )
     provider.script(heard())
     source = talk.stage(SAID)

@@ -131,6 +131,33 @@ def test_a_channel_without_content_does_not_apply(world: World) -> None:
     assert channels["constraints"] == channels["commitments"] == "complete"
 
 
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("Alice", {"Alice's time zone is +08:00", "Alice gizmo red"}),
+        ("What about Alice?", {"Alice's time zone is +08:00", "Alice gizmo red"}),
+        ("Which gizmo has Alice?", {"Alice gizmo red"}),
+        ("How old is Alice?", set()),
+        ("Is Alice married?", set()),
+    ],
+)
+def test_what_is_known_of_somebody_is_no_answer_to_whatever_is_asked_of_them(
+    world: World, question: str, told: set[str]
+) -> None:
+    world.define("gizmo")
+    world.claim("Alice", "timezone", "+08:00")
+    world.claim("Alice", "gizmo", "red")
+    answer = world.recall(question)
+    assert set(facts(answer)) == told
+    assert bool(told) == ("Alice" in answer["result"]["summary"])
+
+
+def test_who_is_not_named_is_found_as_the_one_who_asks(world: World) -> None:
+    world.claim("user", "lives_in", ("Place", "Tartu"))
+    world.claim("Alice", "lives_in", ("Place", "Oslo"))
+    assert set(facts(world.recall("Where do I live?"))) == {"user lives in Tartu"}
+
+
 def test_a_target_is_told_of_whatever_the_words(world: World) -> None:
     claim = world.claim("Bob", "timezone", "+07:00")
     assert facts(world.recall(None, target_ref=claim)) == {"Bob's time zone is +07:00": "accepted"}

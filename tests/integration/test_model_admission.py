@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import LiteralString
 
 import psycopg
 import pytest
@@ -21,7 +22,7 @@ from storage.errors import Cancelled, DatabaseUnavailable, ModelUnavailable
 from storage.settings import reload, settings
 from tests import providers
 from tests.providers import Answer, Held, Provider, Status
-from tests.services import ROOT, Services, wait_for
+from tests.services import ROOT, Api, Process, Services, wait_for
 
 provider = providers.provider
 
@@ -235,6 +236,60 @@ def test_calls_of_several_processes_stay_within_the_limit_at_the_provider(
     assert provider.peak == 2
     assert len(provider.requests) == 18
     assert held(services) == 0
+
+
+def test_two_servers_with_two_workers_stay_within_the_limit_at_the_provider(
+    services: Services,
+    clean: None,
+    start_api: Callable[..., Api],
+    worker: Callable[..., Process],
+    provider: Provider,
+) -> None:
+    go = threading.Event()
+    empty = Answer(
+        {"claims": [], "retractions": [], "commitments": [], "constraints": [], "summary": ""}
+    )
+    provider.script(*[Held(go, empty)] * 2)
+    provider.otherwise = empty
+    env = {
+        "LLM_MAX_CONCURRENCY": "2",
+        "BRAINSTEM_MODEL_FAMILY": "openai",
+        "BRAINSTEM_MODEL_NAME": "m-1",
+        "BRAINSTEM_MODEL_API_BASE": f"{provider.url}/v1",
+        "BRAINSTEM_MODEL_API_KEY": "k",
+    }
+
+    def counted(query: LiteralString) -> int:
+        with psycopg.connect(services.admin_url) as conn:
+            row = conn.execute(query).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    servers = [start_api(env=env) for _ in range(2)]
+    for _ in range(2):
+        worker(queues="memory", threads=4, env=env)
+    said = {"messages": [{"role": "user", "name": "Ana", "content": "I live in Utrecht."}]}
+    # who comes late finds the queue in the other's hands
+    wait_for(lambda: counted("select count(*) from worker") == 2, seconds=90, what="two workers")
+    for number in range(16):
+        # formations of one space run one after the other: each has a space of its own
+        client, space = servers[number % 2].client, f"limited_{number}"
+        client.post("/admin/create_space", json={"user": "a", "space_id": space, "tier": 0})
+        assert client.post(f"/v1/{space}/formation", json=said).status_code == 200
+
+    # both have more under way than may ask a model
+    under_way = (
+        "select count(*) from (select from job where state = 'running' and kind = 'formation'"
+        " group by lease_owner having count(*) > 2) as busy"
+    )
+    wait_for(lambda: counted(under_way) == 2, seconds=90, what="runs in both workers")
+    provider.wait_for_requests(2, seconds=90)
+    assert held(services) == 2
+    go.set()
+    done = "select count(*) from job where state = 'succeeded' and kind = 'formation'"
+    wait_for(lambda: counted(done) == 16, seconds=120, what="their ends")
+    assert provider.peak == 2
+    assert len(provider.requests) >= 16
 
 
 def test_a_failed_call_gives_its_slot_back(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -27,6 +28,7 @@ from pipelines.product.changes import (
 from pipelines.product.records import (
     MemoryRecord,
     Named,
+    SourceMismatch,
     product_record,
     product_records,
     product_source,
@@ -47,6 +49,7 @@ from storage.graph.errors import LegalHoldConflict, NotFoundOrNotVisible
 from storage.kip.errors import IdempotencyConflict, NotAuthorized, UnsupportedCapability
 from storage.kip.protocol.caller import trusted
 from storage.kip.protocol.execute import execute
+from storage.migrations import versions
 from tests.services import Services
 
 BEGAN = now() - timedelta(days=10)
@@ -438,3 +441,150 @@ def test_what_a_legal_hold_keeps_is_not_deleted(
     with pytest.raises(LegalHoldConflict):
         product_prepare(database, scope, ada(lived), asked(lived, "delete"))
     assert record(database, scope, lived.id).lifecycle == "active"
+
+
+def test_a_suppression_is_taken_back_by_another_change_once(
+    database: Database, scope: Scope, lived: MemoryRecord
+) -> None:
+    product_change(database, scope, ada(lived), asked(lived, "suppress"))
+    hidden = record(database, scope, lived.id)
+    request = asked(hidden, "restore", "op-2", undoes="op-1")
+    for caller, wrong, error in (
+        (ada(lived), replace(request, revision=lived.revision), RevisionConflict),
+        (ada(lived), replace(request, undoes=None), InvalidInput),
+        (ada(lived), replace(request, undoes="op-9"), NotFound),
+        (Caller("bob@example", lived.asserted_by.id), request, NotFound),
+    ):
+        with pytest.raises(error):
+            product_change(database, scope, caller, wrong)
+    prepared = product_prepare(database, scope, ada(lived), request)
+    assert prepared.preview["restores"][0] == lived.id
+    done = product_commit(database, scope, ada(lived), "op-2", prepared.preview_digest)
+    assert product_commit(database, scope, ada(lived), "op-2", prepared.preview_digest) == done
+    (shown,) = records(database, scope)
+    assert (shown.id, shown.storage, shown.lifecycle) == (lived.id, "current", "active")
+    # the source is found again, and may be sent again
+    with database.transaction(scope) as tx:
+        found = tx.execute(
+            "select count(*) from search_document where space_id = %s and element_id = any(%s)",
+            (scope.space_id, [lived.id, lived.sources[0].evidence_ref]),
+        ).fetchone()
+    assert found == (2,)
+    form(database, scope, [said("I live in Berlin.")], BuiltinEncoder())
+    assert [one.id for one in records(database, scope)] == [lived.id]
+    # hidden again by another operation, it is not shown by the old one
+    product_change(database, scope, ada(lived), asked(shown, "suppress", "op-3"))
+    again = record(database, scope, lived.id)
+    with pytest.raises(Conflict):
+        product_change(database, scope, ada(lived), asked(again, "restore", "op-4", undoes="op-1"))
+    product_change(database, scope, ada(lived), asked(again, "restore", "op-5", undoes="op-3"))
+    assert [one.id for one in records(database, scope)] == [lived.id]
+
+
+def test_suppressions_of_two_callers_under_one_name_are_two(
+    database: Database, scope: Scope
+) -> None:
+    form(database, scope, [said("I live in Berlin. I speak Dutch.")], BuiltinEncoder())
+    home, tongue = sorted(records(database, scope), key=lambda one: one.predicate)
+    ana, bob = (Caller(name, home.asserted_by.id) for name in ("ana", "bob"))
+    product_change(database, scope, ana, asked(home, "suppress"))
+    product_change(database, scope, bob, asked(tongue, "suppress"))
+    hidden = record(database, scope, home.id)
+    product_change(database, scope, ana, asked(hidden, "restore", "op-2", undoes="op-1"))
+    with database.transaction(scope) as tx:
+        (row,) = tx.execute(
+            "select count(distinct plan_ref) from source_suppression where space_id = %s",
+            (scope.space_id,),
+        ).fetchall()
+    # bob's stands
+    assert row == (1,)
+
+
+def test_what_supports_another_record_stays_in_sight_until_that_goes_too(
+    database: Database, scope: Scope
+) -> None:
+    form(database, scope, [said("I live in Berlin. I speak Dutch.")], BuiltinEncoder())
+    home, tongue = sorted(records(database, scope), key=lambda one: one.predicate)
+    first = product_change(database, scope, ada(home), asked(home, "suppress"))
+    assert first.archived == (home.id,)
+    second = product_change(database, scope, ada(home), asked(tongue, "suppress", "op-2"))
+    assert tongue.sources[0].evidence_ref in second.archived
+
+
+def test_a_correction_whose_words_are_not_those_of_its_digest_is_not_told(
+    database: Database, scope: Scope, lived: MemoryRecord, services: Services
+) -> None:
+    munich = concept(database, scope, "Place", "Munich")
+    request = asked(lived, "correct", value=munich, statement="It was Munich.")
+    fixed = product_change(database, scope, ada(lived), request)
+    assert fixed.evidence_ref is not None
+    with psycopg.connect(services.admin_url) as conn:
+        conn.execute(
+            "update evidence set payload = jsonb_set(payload, '{inline,content}', '\"Bonn\"')"
+            " where space_id = %s and id = %s",
+            (scope.space_id, fixed.evidence_ref),
+        )
+    with database.transaction(scope) as tx, pytest.raises(SourceMismatch):
+        product_source(tx, scope, fixed.record_id, fixed.evidence_ref, now())
+
+
+def test_a_correction_that_was_deleted_tells_nothing(
+    database: Database, scope: Scope, lived: MemoryRecord, services: Services
+) -> None:
+    munich = concept(database, scope, "Place", "Munich")
+    words = "It was Munich, by Quibbletown."
+    request = asked(lived, "correct", value=munich, statement=words)
+    fixed = product_change(database, scope, ada(lived), request)
+    new = record(database, scope, fixed.record_id)
+    product_change(database, scope, ada(lived), asked(new, "delete", "op-2"))
+    assert canary(services, "Quibbletown") == []
+    assert fixed.evidence_ref is not None
+    with database.transaction(scope) as tx:
+        with pytest.raises(NotFoundOrNotVisible):
+            product_source(tx, scope, fixed.record_id, fixed.evidence_ref, now())
+        kept = tx.execute(
+            "select request_digest, preview_digest, result ->> 'record_id' from product_request"
+            " where space_id = %s and operation_id = 'op-1'",
+            (scope.space_id,),
+        ).fetchone()
+    # by which the operation is known again
+    assert kept is not None
+    assert all(kept)
+    assert product_change(database, scope, ada(lived), request).record_id == fixed.record_id
+
+
+def test_words_that_were_prepared_and_never_committed_go_when_a_space_is_opened(
+    database: Database, scope: Scope, lived: MemoryRecord, services: Services
+) -> None:
+    munich = concept(database, scope, "Place", "Munich")
+    request = asked(lived, "correct", value=munich, statement="It was Munich, near Fizzlewick.")
+    product_prepare(database, scope, ada(lived), request)
+    with database.transaction(scope) as tx:
+        tx.execute(
+            "update product_request set expires_at = now() where space_id = %s", (scope.space_id,)
+        )
+    assert recover(database, scope) == 0
+    assert canary(services, "Fizzlewick") == []
+
+
+def test_a_suppression_of_before_can_be_taken_back_after_the_migration(
+    database: Database, scope: Scope, lived: MemoryRecord, services: Services
+) -> None:
+    product_change(database, scope, ada(lived), asked(lived, "suppress"))
+    text = Path(versions.__path__[0], "0015_processing_epochs.sql").read_text()
+    begin = text.index("alter table source_suppression no force")
+    end = text.index("alter table product_request force")
+    refs = "select distinct plan_ref from source_suppression where space_id = %s"
+    with psycopg.connect(services.database_url) as conn:
+        conn.execute("alter table source_suppression no force row level security")
+        before = conn.execute(refs, (scope.space_id,)).fetchall()
+        # as it was kept before
+        conn.execute(
+            "update source_suppression set plan_ref = 'product:op-1' where space_id = %s",
+            (scope.space_id,),
+        )
+        conn.execute(text[begin:end])
+        conn.execute("alter table source_suppression no force row level security")
+        assert conn.execute(refs, (scope.space_id,)).fetchall() == before
+        conn.rollback()
+    assert len(before) == 1

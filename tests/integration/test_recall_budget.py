@@ -125,7 +125,8 @@ def packet_of(answer: dict[str, Any]) -> dict[str, Any] | None:
     assert receipt["tokenizer"] == TOKENIZER
     assert receipt["tokens"] == count(answer["content"]) <= receipt["token_limit"]
     packet = json.loads(answer["content"])
-    assert set(answer) <= {"content", "usage", "found", "memory_budget", "failed_reason"}
+    told = {"content", "usage", "found", "memory_budget", "failed_reason", "recall_receipt"}
+    assert set(answer) <= told
     if packet is None:
         assert answer["failed_reason"]
         assert not answer["found"]

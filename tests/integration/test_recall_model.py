@@ -114,6 +114,7 @@ def test_promises_in_point_are_shown_and_may_be_cited(
         (Status(500), "model_unavailable"),
         (Status(401), "model_rejected"),
         (sentences(("Whales sing songs.", [1])), "no sentence had a source"),
+        (sentences(("Ana lives in Paris.", [1])), "no sentence had a source"),
     ],
 )
 def test_without_a_usable_model_the_answer_is_extracted_and_says_so(
@@ -133,6 +134,16 @@ def test_an_unusable_answer_twice_falls_back_too(
     answer, work = ask(database, scope, provider, "Where does Ana live?")
     assert answer["warnings"] == ["answered without the model: model_misbehaved"]
     assert sum(usage.requests for usage in work.usages) >= 1
+
+
+def test_what_a_model_has_cost_is_told_also_where_its_answer_is_not(
+    database: Database, scope: Scope, provider: Provider
+) -> None:
+    provider.script(*[Text("not what was asked")] * 3)
+    answer, work = ask(database, scope, provider, "Where does Ana live?")
+    assert answer["usage"]["requests"] == sum(usage.requests for usage in work.usages)
+    assert answer["usage"]["input_tokens"] == sum(usage.input_tokens for usage in work.usages)
+    assert answer["usage"]["output_tokens"] > 0
 
 
 def test_where_nothing_is_found_no_model_is_asked(database: Database, provider: Provider) -> None:

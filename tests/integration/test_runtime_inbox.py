@@ -16,6 +16,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from api.runtime.models import RuntimeStatus
 from storage import spaces
 from storage.canonical import digest, digest_bytes
 from storage.clock import now, to_millis
@@ -199,7 +200,7 @@ def test_mis_39_three_pages_cover_45_wakes_once_each_and_claim_nothing(world: Wo
     assert first["state"] == "pending"
     assert first["summary"].startswith("Rent changed")
     assert first["fire_activity_ref"].startswith("X-")
-    assert digest_bytes(first["wake_ref"].encode()) == first["id"]
+    assert digest_bytes(first["wake_ref"].encode()) == f"sha256:{first['id']}"
 
 
 def test_mis_39_a_caller_sees_its_audience_and_no_hint_of_more(world: World) -> None:
@@ -351,7 +352,7 @@ def test_mis_39_a_clarification_answers_what_was_asked_once_and_opens_a_new_deci
             "select payload -> 'inline' from evidence where space_id = %s and id = %s",
             (world.space, told["evidence_ref"]),
         ).fetchone()
-    expected = {"wake": wake, "kind": "clarification", "text": "on Monday", "by": "ana"}
+    expected = {"wake": f"sha256:{wake}", "kind": "clarification", "text": "on Monday", "by": "ana"}
     assert kept == [("ana", digest(expected))]
     assert said is not None
     assert said[0]["content"] == "tomorrow"
@@ -484,17 +485,121 @@ def test_the_status_says_what_is_open_and_what_is_not(world: World) -> None:
     assert status["scope"]["space_instance"].startswith("sha256:")
 
 
-def test_without_keys_the_inbox_is_closed_and_the_status_says_why(
+def test_the_status_tells_of_runtimes_that_are_not_installed_in_their_whole_shape(
+    world: World,
+) -> None:
+    off = dict.fromkeys(("configured", "automatic", "running"), False)
+    learning = dict.fromkeys(
+        (
+            "compiled",
+            "registered",
+            "registration_enabled",
+            "bindings_ready",
+            "automatic_allowed",
+            "running",
+        ),
+        False,
+    )
+    expected = {
+        "utility": {
+            **off,
+            **dict.fromkeys(("apply", "calibrated", "ranking"), False),
+            "reason": "utility_runtime_not_installed",
+        },
+        "learning": {
+            **learning,
+            "automation": dict.fromkeys(("trials", "reviews", "archive", "safety"), False),
+            "blocked_reasons": ["no_learning_controller"],
+            "capacity": None,
+            "last_pass": None,
+        },
+        "semantic_attention": {
+            **off,
+            "pin": None,
+            "reason": "semantic_evaluator_not_installed",
+            "last_pass": None,
+        },
+        "trust": {
+            **off,
+            **dict.fromkeys(
+                ("apply", "automatic_apply", "calibrated", "governor_authorized"), False
+            ),
+            "reason": "trust_runtime_not_installed",
+        },
+    }
+    # the auditor, and one who is none
+    for caller in ("ana", "eve"):
+        status = world.get("/runtime/status", caller).json()["result"]
+        RuntimeStatus.model_validate(status)
+        assert {name: status[name] for name in expected} == expected
+
+
+def test_the_status_of_a_space_without_a_configuration_needs_a_real_credential_all_the_same(
+    world: World,
+) -> None:
+    space = f"rt_{uuid.uuid4().hex[:12]}"
+    with process_database().transaction(Scope(space)) as tx:
+        spaces.create(tx, Scope(space), owner="user:ana")
+        spaces.update(tx, Scope(space), public=True)
+    assert world.get("/runtime/status", None, space).status_code == 401
+    status = world.get("/runtime/status", "stranger", space).json()["result"]
+    assert (status["configured"], status["scope"]) == (False, None)
+    assert (status["attention_enabled"], status["visible_items"]) == (False, 0)
+    assert "runtime_not_configured" in status["blocked_reasons"]
+    assert world.get("/attention", "stranger", space).status_code == 404
+
+
+def test_without_keys_nobody_is_let_in_who_brings_no_credential(
     shared_api: Api, space: str
 ) -> None:
     wake = f"sha256:{'0' * 64}"
     client = shared_api.client
-    assert client.get(f"/v1/{space}/attention").status_code == 401
-    assert client.post(f"/v1/{space}/attention/{wake}/responses", json={}).status_code == 401
-    assert client.post(f"/v1/{space}/outcomes", json={}).status_code == 401
-    status = client.get(f"/v1/{space}/runtime/status").json()["result"]
-    assert not status["attention_enabled"]
-    assert {"authentication_disabled", "runtime_not_configured"} <= set(status["blocked_reasons"])
+    for headers in ({}, {"Authorization": f"Bearer {token('ana', space)}"}):
+        assert client.get(f"/v1/{space}/attention", headers=headers).status_code == 401
+        assert client.get(f"/v1/{space}/runtime/status", headers=headers).status_code == 401
+        said = {"kind": "agent_statement", "event_key": "k", "statement": "x"}
+        path = f"/v1/{space}/attention/{wake}/responses"
+        assert client.post(path, json=said, headers=headers).status_code == 401
+        path = f"/v1/{space}/outcomes"
+        assert client.post(path, json={}, headers=headers).status_code == 401
+
+
+def test_without_keys_a_mapped_space_token_reads_and_answers_and_measures_nothing(
+    services: Services, tmp_path: Path
+) -> None:
+    database, space = process_database(), f"rt_{uuid.uuid4().hex[:12]}"
+    scope = Scope(space)
+    fired(database, scope, 2)
+    with database.transaction(scope) as tx:
+        value, _ = space_tokens.add(tx, scope, name="bot", token_scope="*")
+        other, _ = space_tokens.add(tx, scope, name="other", token_scope="*")
+    mapping = {
+        "principal": "bot",
+        "space_token_digest": digest_bytes(value.encode()),
+        "audience": "all",
+    }
+    file = tmp_path / "runtime.json"
+    file.write_text(
+        json.dumps({"format": configuration.FORMAT, "spaces": {space: configured(mapping)}})
+    )
+    with running_api(services, {"BRAIN_RUNTIME_CONFIG": str(file)}) as api:
+        bot, stranger = ({"Authorization": f"Bearer {one}"} for one in (value, other))
+        page = api.client.get(f"/v1/{space}/attention", headers=bot).json()["result"]
+        assert len(page["items"]) == 2
+        path = f"/v1/{space}/attention/{page['items'][0]['id']}/responses"
+        said = {"kind": "agent_statement", "event_key": "k", "statement": "Done."}
+        assert api.client.post(path, headers=bot, json=said).status_code == 200
+        status = api.client.get(f"/v1/{space}/runtime/status", headers=bot).json()["result"]
+        assert status["attention_enabled"]
+        assert not status["observation_enabled"]
+        assert "no_keys_for_observers" in status["blocked_reasons"]
+        assert api.client.post(f"/v1/{space}/outcomes", headers=bot, json={}).status_code == 401
+        assert api.client.get(f"/v1/{space}/attention", headers=stranger).status_code == 403
+        assert api.client.get(f"/v1/{space}/attention").status_code == 401
+        with database.transaction(scope) as tx:
+            space_tokens.revoke(tx, scope, name="bot")
+        assert api.client.get(f"/v1/{space}/attention", headers=bot).status_code == 401
+        assert api.client.post(path, headers=bot, json=said).status_code == 401
 
 
 def test_a_configuration_that_is_wrong_stops_the_start(tmp_path: Path) -> None:

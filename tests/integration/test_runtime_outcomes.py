@@ -19,9 +19,12 @@ from storage.clock import now, to_text
 from storage.credentials import space_tokens
 from storage.database import Scope
 from storage.database import database as process_database
+from storage.erasure import elements
+from storage.errors import InvalidInput
+from storage.graph import state
 from storage.graph.changes import ChangeSet, CreateActivity
 from storage.graph.commit import commit
-from storage.runtime import attempts, configuration, gates
+from storage.runtime import attempts, audit, configuration, gates
 from storage.runtime.attempts import Plan
 from storage.runtime.gates import Decision
 from tests.integration.test_runtime_inbox import PUBLIC, fired, token
@@ -83,8 +86,14 @@ class World:
 
     def item(self, attempt: str) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {self.tokens['ana']}"}
-        page = self.api.client.get(f"/v1/{self.space}/attention?limit=50", headers=headers).json()
-        return next(i for i in page["result"]["items"] if i["attempt_ref"] == attempt)
+        path, cursor = f"/v1/{self.space}/attention?limit=50", ""
+        while True:
+            page = self.api.client.get(path + cursor, headers=headers).json()["result"]
+            for item in page["items"]:
+                if item["attempt_ref"] == attempt:
+                    return dict(item)
+            cursor = f"&cursor={page['next_cursor']}"
+            assert not page["complete"]
 
     def head(self) -> int:
         with process_database().transaction(self.scope) as tx:
@@ -95,7 +104,7 @@ class World:
 def world(_services: Services, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     database, space = process_database(), f"rt_{uuid.uuid4().hex[:12]}"
     scope = Scope(space)
-    fired(database, scope, 30)
+    fired(database, scope, 60)
     with database.transaction(scope) as tx:
         value, _ = space_tokens.add(tx, scope, name="bot", token_scope="*")
         rows = tx.execute("select id from runtime_wake where space_id = %s", (space,)).fetchall()
@@ -114,6 +123,7 @@ def world(_services: Services, tmp_path_factory: pytest.TempPathFactory) -> Iter
         "audience": [],
         "roles": ["record_outcome"],
     }
+    meter = {**gauge, "principal": "meter", "cwt_subject": "meter"}
     config = {
         "callers": [
             {"principal": "ana", "cwt_subject": "ana", "audience": "all"},
@@ -123,12 +133,17 @@ def world(_services: Services, tmp_path_factory: pytest.TempPathFactory) -> Iter
                 "audience": "all",
             },
             gauge,
+            meter,
         ],
-        "observers": [contract, {**contract, "principal": "ana"}],
+        "observers": [
+            contract,
+            {**contract, "principal": "ana"},
+            {**contract, "principal": "meter"},
+        ],
     }
     file = tmp_path_factory.mktemp("runtime") / "runtime.json"
     file.write_text(json.dumps({"format": configuration.FORMAT, "spaces": {space: config}}))
-    tokens = {name: token(name, space) for name in ("ana", "gauge", "stranger")}
+    tokens = {name: token(name, space) for name in ("ana", "gauge", "meter", "stranger")}
     tokens |= {"bot": value, "gauge reads": token("gauge", space, "read")}
     env = {"ED25519_PUBKEYS": PUBLIC, "BRAIN_RUNTIME_CONFIG": str(file)}
     with running_api(_services, env) as api:
@@ -329,8 +344,8 @@ def test_a_correction_appends_and_a_safety_signal_stays_pending(world: World) ->
     assert world.send(other).status_code == 409
 
 
-def test_what_comes_too_late_is_kept_and_changes_nothing(world: World) -> None:
-    attempt = world.act()
+def late(world: World, attempt: str, **changed: Any) -> dict[str, Any]:
+    """A measurement of an attempt that was sent yesterday, two hours old."""
     with process_database().transaction(world.scope) as tx:
         tx.execute(
             "update runtime_dispatch set dispatched_at = dispatched_at - interval '1 day',"
@@ -338,14 +353,120 @@ def test_what_comes_too_late_is_kept_and_changes_nothing(world: World) -> None:
             " where space_id = %s and attempt_ref = %s",
             (world.space, attempt),
         )
+    return world.body(attempt, observed_at=to_text(now() - timedelta(hours=2)), **changed)
+
+
+def material(world: World, receipt: dict[str, Any]) -> tuple[str, dict[str, Any], Any]:
+    """The class, the facets and the payload of the evidence that an observation made."""
+    with process_database().transaction(world.scope) as tx:
+        (edge,) = state.edges_from(tx, world.scope, [receipt["observation_ref"]], ["outputs"])
+        stored = state.load(tx, world.scope, [edge.target])[edge.target]
+        row = tx.execute(
+            "select evidence_class, payload -> 'inline' from evidence"
+            " where space_id = %s and id = %s",
+            (world.space, edge.target),
+        ).fetchone()
+    assert row is not None
+    return row[0], stored.doc.get("facets") or {}, row[1]
+
+
+def test_what_comes_too_late_is_kept_as_material_and_is_no_outcome(world: World) -> None:
+    attempt = world.act()
     before = world.head()
-    body = world.body(attempt, observed_at=to_text(now() - timedelta(hours=2)))
+    body = late(world, attempt, safety_signal="it burnt")
     told = world.send(body).json()["result"]
     assert (told["status"], told["native_committed"]) == ("late", False)
     assert told["outcome_ref"] is None
+    assert told["safety_pending"]
     assert world.send(body).json()["result"] == told
-    assert world.head() == before
+    assert world.head() == before + 1
     assert world.item(attempt)["state"] == "running"
+    kind, facets, payload = material(world, told)
+    assert (kind, facets) == ("artifact", {})
+    assert payload["safety_signal"] == "it burnt"
+    assert payload["measured"] == {"delivery_digest": SENT}
+
+
+def test_an_event_that_came_too_late_or_was_erased_can_be_corrected(world: World) -> None:
+    attempt = world.act()
+    first = late(world, attempt)
+    assert world.send(first).json()["result"]["status"] == "late"
+    second = world.body(attempt, outcome_status="failure", correction_of=first["event_key"])
+    told = world.send(second).json()["result"]
+    assert (told["status"], told["native_committed"]) == ("corrected", True)
+    again = late(world, attempt, correction_of=second["event_key"])
+    assert world.send(again).json()["result"]["status"] == "late"
+    with process_database().transaction(world.scope) as tx:
+        gone = (told["outcome_ref"], told["observation_ref"])
+        elements.erase(tx, world.scope, "test", elements=gone, payloads=())
+    third = world.body(attempt, correction_of=second["event_key"])
+    told = world.send(third).json()["result"]
+    assert told["status"] == "corrected"
+    assert material(world, told)[2]["correction_of"] is None
+
+
+def test_a_conflict_is_kept_once_however_often_it_is_sent(world: World) -> None:
+    body = world.body(world.act())
+    assert world.send(body).status_code == 200
+    other = {**body, "metric": "delivery", "safety_signal": "another"}
+    assert {world.send(other).status_code for _ in range(3)} == {409}
+    assert world.send({**body, "safety_signal": "a third"}).status_code == 409
+    with process_database().transaction(world.scope) as tx:
+        row = tx.execute(
+            "select count(*) from runtime_conflict where space_id = %s and event_key = %s",
+            (world.space, body["event_key"]),
+        ).fetchone()
+    assert row == (2,)
+
+
+def test_a_host_finds_safety_signals_that_wait_in_bounded_pages(world: World) -> None:
+    def pages(limit: int, **which: Any) -> list[list[str]]:
+        found, after = [], ""
+        with process_database().transaction(world.scope) as tx:
+            while True:
+                page = audit.receipts(tx, world.scope, after=after, limit=limit, **which)
+                found.append([one.event_key for one in page.items])
+                if page.position is None:
+                    return found
+                after = page.position
+
+    sent = [
+        world.body(world.act(), safety_signal="smoke"),
+        world.body(world.act()),
+        late(world, world.act(), safety_signal="fire"),
+    ]
+    for body in sent:
+        assert world.send(body).status_code == 200
+    waiting = [key for page in pages(1, safety_pending=True) for key in page]
+    assert waiting[-2:] == [sent[0]["event_key"], sent[2]["event_key"]]
+    whole = pages(2)
+    assert {len(page) for page in whole[:-1]} == {2}
+    assert [key for page in whole for key in page][-3:] == [body["event_key"] for body in sent]
+    with pytest.raises(InvalidInput), process_database().transaction(world.scope) as tx:
+        audit.receipts(tx, world.scope, limit=51)
+
+
+def test_a_verification_that_a_measurement_announces_is_kept_and_found_and_scores_nothing(
+    world: World,
+) -> None:
+    attempt = world.act(kind="external")
+    payload = {"trust_verification_ref": "E-4711"}
+    told = world.send(world.body(attempt, payload=payload)).json()["result"]
+    odd = world.body(world.act(kind="external"), payload={"trust_verification_ref": "E-x"})
+    assert world.send(odd).status_code == 200
+    assert material(world, told)[2] == {
+        "measured": payload,
+        "correction_of": None,
+        "safety_signal": None,
+    }
+    with process_database().transaction(world.scope) as tx:
+        found, _ = audit.announced(tx, world.scope)
+        assert [(one.receipt_id, one.outcome_ref, one.verification_ref) for one in found] == [
+            (told["receipt_id"], told["outcome_ref"], "E-4711")
+        ]
+        gone = (told["outcome_ref"], told["observation_ref"])
+        elements.erase(tx, world.scope, "test", elements=gone, payloads=())
+        assert audit.announced(tx, world.scope)[0] == ()
 
 
 def test_a_lost_second_step_is_made_up_for_by_the_same_event(world: World) -> None:

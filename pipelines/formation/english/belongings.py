@@ -10,6 +10,7 @@ from pipelines.formation.english.names import NAME, is_name
 from pipelines.formation.english.phrases import singular, thing, things_counted
 from pipelines.formation.findings import ClaimStated, Finding
 from pipelines.formation.lexicon import PETS, THINGS
+from pipelines.formation.likeness import same_name
 
 _PET = "|".join(sorted((regex.escape(p) for p in PETS), key=len, reverse=True))
 _PETS = (
@@ -41,6 +42,16 @@ _IS_MY_PET = regex.compile(
 _PET_DIED = regex.compile(
     rf"(?i)^(?:my|our) (?:[\w-]+ ){{0,2}}?(?:{_PETS}) (?-i:(?P<name>{NAME})) "
     r"(?:has )?(?:died|passed away|passed on)(?P<rest>.*)"
+)
+#: "Biscuit died last weekend", of an animal that the speaker is known to keep
+_DIED = regex.compile(
+    rf"(?<![\p{{L}}'’])(?P<name>{NAME}) (?i:has |sadly )?(?i:died|passed away|passed on|"
+    r"was put down)\b"
+)
+#: a further animal in a list: "… and a cat named Waffle"
+_AND_PET = regex.compile(
+    r"(?i)^(?:, and|,| and| plus) (?:an?|one|two|three|four|my) "
+    rf"(?P<adj>(?:[\w-]+ ){{0,3}}?)(?P<pet>{_PETS})\b(?P<rest>.*)"
 )
 _OWNS = regex.compile(
     r"(?i)^(?P<neg>do not |does not |no longer )?(?P<verb>owns?|possess(?:es)?|(?:am|"
@@ -114,7 +125,20 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
             for name in _names(m["names"]):
                 state(speaker, "has_pet", name)
             return found
-    if not c.subjects:
+    for died in _DIED.finditer(c.text):
+        if any(
+            h.claim.stance == "support" and same_name(h.claim.object, died["name"])
+            for h in memory.earlier(speaker, speaker, "has_pet")
+        ):
+            state(
+                speaker,
+                "has_pet",
+                died["name"],
+                stance="reject",
+                valid_from=_when(c),
+                change="world_change",
+            )
+    if not c.subjects or found:
         return found
     if m := _HAS_PET.match(verb):
         rest = m["rest"]
@@ -162,6 +186,14 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
                     valid_from=start,
                     change="world_change" if "longer" in (m["neg"] or "") else None,
                 )
+        more = _AND_PET.match(rest[named.end() :]) if named and names else None
+        while more and not negative:
+            called = _CALLED.match(more["rest"])
+            further = _names(called["names"]) if called else []
+            for subject in c.subjects[:1] if c.we else c.subjects:
+                for name in further:
+                    state(subject, "has_pet", name, valid_from=start)
+            more = _AND_PET.match(more["rest"][called.end() :]) if called and further else None
         return found
     if m := _IS_MY_PET.match(verb):
         for subject in c.subjects:

@@ -9,7 +9,7 @@ import regex
 
 from pipelines.formation.dates_english import When, find_date
 from pipelines.formation.discourse import Discourse
-from pipelines.formation.english.kinship import KIN, kin_word
+from pipelines.formation.english.kinship import KIN, KIN_PLURAL, kin_word
 from pipelines.formation.english.names import NAME, is_evident_name, is_name, is_organisation
 from pipelines.formation.english.sentences import Sentence
 from pipelines.formation.lexicon import word_set
@@ -50,7 +50,7 @@ _START = regex.compile(
     regex.I,
 )
 _CUT = regex.compile(
-    r"(?P<hard>;|:(?=\s)|\s[-–—]+\s|—|\s?\.\.\.\s?|…)\s*(?:(?:and|but|so|yet|plus|then)\s+)?"
+    rf"(?P<hard>;|(?<!\b{KIN_PLURAL}):(?=\s)|\s[-–—]+\s|—|\s?\.\.\.\s?|…)\s*(?:(?:and|but|so|yet|plus|then)\s+)?"
     r"|(?P<comma>,)\s*(?P<conj>(?:(?:and|but|so|because|though|although|while|yet|or|plus|"
     r"then|since|as|"
     r"whereas|only|except)\s+){0,2})"

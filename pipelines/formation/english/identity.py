@@ -8,7 +8,7 @@ from pipelines.formation.dates_english import find_date
 from pipelines.formation.discourse import Discourse, Gender
 from pipelines.formation.english.clauses import Clause
 from pipelines.formation.english.kinship import KIN, kin_word
-from pipelines.formation.english.names import NAME, is_name
+from pipelines.formation.english.names import NAME, gender_of, is_name
 from pipelines.formation.findings import ClaimStated, Finding
 from pipelines.formation.lexicon import LANGUAGES, TIME_ZONES, word_set
 from pipelines.formation.likeness import same_name
@@ -74,6 +74,13 @@ _NICKNAME = regex.compile(
     rf" has always been| was always) (?:just |still )?(?-i:(?P<name>{NAME}))"
 )
 _MY_NAME = regex.compile(rf"(?i)^my (?:full |first |real |given )?name is (?-i:(?P<name>{NAME}))")
+#: "Hi, I'm Priya": without a greeting it may as well be a faith, a star sign or a nationality
+_I_AM = regex.compile(rf"(?i)^am (?:called |named )?(?-i:(?P<name>{NAME}))$")
+_GREETS = regex.compile(
+    r"(?i)^\W*(?:hi|hello|hey|hiya|greetings|howdy|dear|good (?:morning|afternoon|evening|day)|"
+    r"nice to meet you|pleased to meet you|let me introduce myself|to introduce myself)\b"
+)
+_NO_FIRST_NAME = regex.compile(r"(?i)(?:ish|ese|ic|ist)$")
 _NOT_CALLED = word_set(
     "Monday Tuesday Wednesday Thursday Friday Saturday Sunday "
     "January February March April May June July "
@@ -246,6 +253,12 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
             own = m["name"]
             if is_name(own) and not same_name(own, speaker) and speaker in ("user", "assistant"):
                 state(speaker, "also_known_as", own)
+    if c.first and speaker == "user" and (m := _I_AM.match(verb)):
+        own = m["name"]
+        greeted = _GREETS.match(memory.conversation.messages[c.message].text) is not None
+        known = gender_of(own) is not None
+        if is_name(own) and (known or (greeted and not _NO_FIRST_NAME.search(own))):
+            state(speaker, "also_known_as", own)
     # languages
     if any(
         w in low

@@ -622,7 +622,9 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
             "fellow",
         ):
             return found
-        change = "world_change" if (ended and negative) or (c.now and not negative) else None
+        became = regex.match(r"(?i)(?:have |has )?bec[ao]me\b", verb) is not None
+        fresh = (c.now or became) and not negative
+        change = "world_change" if (ended and negative) or fresh else None
         state(
             "works_as",
             role_name,

@@ -29,7 +29,7 @@ _MY_KIN_NAME = regex.compile(
     rf"\()?(?-i:(?P<name>{NAME}))(?P<after>'s\b)?(?P<also>,? and (?-i:(?P<two>{NAME})))?"
 )
 _MY_KIN_PLURAL = regex.compile(
-    r"(?i)\b(?:(?:my|our) (?:two |three |four |five )?|(?P<have>have (?:got )?(?:two|"
+    r"(?i)\b(?:(?:my|our) (?:two |three |four |five )?|(?P<have>ha(?:ve|s) (?:got )?(?:two|"
     r"three|four|five|\d) )|(?P<of>is one of my ))"
     rf"(?:{_ADJECTIVES.replace('?P<adj>', '?:')})(?P<kin>{KIN_PLURAL})\b(?:,|"
     r" are(?: called| named)?|:| called| named)? "
@@ -103,6 +103,12 @@ _TOGETHER = regex.compile(
     r"(?P<mar>married|engaged|a couple|partners|together|dating)|(?P<col>colleagues|"
     r"coworkers|co-workers|teammates)|(?P<fri>(?:good |best |close |old )?friends|mates)|"
     r"(?P<rel>cousins|related))\b"
+)
+#: "Alina and I broke up", "I broke up with Alina"
+_PARTED = regex.compile(
+    r"(?i)^(?:have |has |just |recently )*(?:broke up|broken up|split up|separated|divorced|"
+    r"got divorced|called off (?:our|the) (?:engagement|wedding))"
+    rf"(?: (?:with|from))?(?: (?-i:(?P<name>{NAME})))?(?=$|[,.;]| )"
 )
 _CALLING = regex.compile(r"(?i)\bcalls? $")
 _HOST = {
@@ -196,9 +202,12 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
         m = _KIN_NAME_IS.match(text) or _NAME_OF_KIN.match(text)
         if m:
             tie_to(m["kin"], m["adjs"], m["name"])
-    elif (m := _MY_KIN_PLURAL.search(text)) and m["have"] and c.first:
+    elif (m := _MY_KIN_PLURAL.search(text)) and m["have"] and len(c.subjects) == 1:
         for name in regex.split(r", and |, | and ", m["names"]):
-            tie_to(m["kin"], "", name)
+            if c.first:
+                tie_to(m["kin"], "", name)
+            elif (tie := tie_of(m["kin"])) is not None and (other := _clean(name)) is not None:
+                found.append(_tied(c, tie, c.subjects[0], other))
     if "'s " in text:
         for m in _NAMES_KIN_NAME.finditer(text):
             tie, owner, name = tie_of(m["kin"]), _clean(m["owner"]), _clean(m["name"])
@@ -208,6 +217,21 @@ def read(c: Clause, memory: Discourse) -> list[Finding]:
     if not c.subjects:
         return found
     one = c.subjects[0]
+    if (m := _PARTED.match(verb)) and (m["name"] or len(c.subjects) == 2):
+        other = _clean(m["name"]) if m["name"] else c.subjects[1]
+        if other is not None and other != one:
+            found.append(
+                ClaimStated(
+                    one,
+                    "partner_of",
+                    other,
+                    "Person",
+                    c.message,
+                    stance="reject",
+                    change="world_change",
+                )
+            )
+        return found
     if not c.first:
         if m := _IS_MY_KIN.match(verb):
             past = verb.lower().startswith("was") and not m["neg"]

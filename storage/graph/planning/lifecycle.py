@@ -33,7 +33,7 @@ _MOVES: Mapping[str, Mapping[str, frozenset[str]]] = {
         "running": TERMINAL,
     },
 }
-_STATES = frozenset({"archived", "tombstoned"})
+_STATES = frozenset({"active", "archived", "tombstoned"})
 _STATUSES = frozenset({"pending", "running", *TERMINAL})
 
 

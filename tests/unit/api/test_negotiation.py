@@ -36,6 +36,12 @@ def _preferred(accept):
         ("text/html", negotiation.JSON),
         ("application/json;q=0, application/cbor;q=0.1", negotiation.CBOR),
         ("rubbish;;q=", negotiation.JSON),
+        ("text/markdown; charset=utf-8", negotiation.MARKDOWN),
+        ("text/markdown;variant=GFM;q=0.9, application/json;q=0.1", negotiation.MARKDOWN),
+        ('Application/CBOR; x="a, b"', negotiation.CBOR),
+        ("application/json; charset=utf-8", negotiation.JSON),
+        ("application/cbor;q=0; x=1", negotiation.JSON),
+        ("text/*;level=1", negotiation.MARKDOWN),
     ],
 )
 def test_accept_chooses_the_best_liked_format(accept, media):

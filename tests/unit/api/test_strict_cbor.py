@@ -8,17 +8,39 @@ from storage.errors import InvalidInput
 from tests.unit.api.test_strict_json import VALUES
 
 
-def _within_64_bits(value):
-    if isinstance(value, dict):
-        return all(map(_within_64_bits, value.values()))
-    if isinstance(value, list):
-        return all(map(_within_64_bits, value))
-    return not isinstance(value, int) or -(2**64) <= value < 2**64
-
-
-@given(VALUES.filter(_within_64_bits))
+@given(VALUES)
 def test_every_plain_value_comes_back_as_it_was(value):
     assert strict_cbor.decode(strict_cbor.encode(value)) == value
+
+
+@pytest.mark.parametrize(
+    "number",
+    [2**53 + 1, 2**63, 2**64 - 1, 2**64, -(2**64), -(2**64) - 1, 10**999, -(10**999)],
+    ids=range(8),
+)
+def test_an_integer_stays_that_integer_whatever_its_size(number):
+    found = strict_cbor.decode(strict_cbor.encode({"a": [number]}))["a"][0]
+    assert (type(found), found) == (int, number)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        cbor2.dumps(10**1000),
+        cbor2.dumps(-(10**1000)),
+        # numbers that have a shorter form, and what is no number
+        b"\xc2\x41\x01",
+        b"\xc3\x41\x00",
+        b"\xc2\x49\x00" + b"\xff" * 8,
+        b"\xc2\x01",
+        b"\xc2\x61a",
+        b"\xc2\xc2\x41\x01",
+    ],
+    ids=range(8),
+)
+def test_a_big_number_has_one_form_and_a_bound(body):
+    with pytest.raises(InvalidInput):
+        strict_cbor.decode(body)
 
 
 @given(st.binary(max_size=80))

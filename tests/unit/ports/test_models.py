@@ -123,6 +123,22 @@ def test_a_guarded_model_is_at_a_public_address_and_its_guard_is_not_on_the_wire
 @pytest.mark.parametrize(
     "base",
     [
+        "https://mod els.test",
+        "https://models.test/v 1",
+        "https://models.test/v1\\@127.0.0.1",
+        "https://models.test:0",
+        "https://models.test\u00a0/v1",
+    ],
+)
+def test_an_address_that_readers_take_for_different_ones_is_refused(base: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        ModelConfig.from_mapping({**BYOK, "api_base": base})
+    assert caught.value.data["field"] == "api_base"
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
         "http://models.test/v1",
         "https://127.0.0.1/v1",
         "https://[::1]:11434/v1",

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx2
 import pytest
@@ -129,6 +130,27 @@ def test_a_guarded_model_never_reaches_a_private_address(
     with pytest.raises(ModelRejected):
         PydanticAIModel("space", config, timeout=10).ask(QUESTION)
     assert provider.requests == []
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("host", ["no-such-host.invalid", f"{'x' * 64}.test"])
+def test_a_guarded_model_whose_name_means_nothing_now_is_unavailable(
+    provider: Provider, family: str, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolve = socket.getaddrinfo
+
+    def unknown(name: str, *given: Any, **more: Any) -> Any:
+        if name == host:
+            # as the resolver tells it, be it away or without an answer; a label that is too long
+            # does not get so far
+            name.encode("idna")
+            raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+        return resolve(name, *given, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    config = provider.config(family, api_base=f"https://{host}", guarded=True)
+    with pytest.raises(ModelUnavailable):
+        PydanticAIModel("space", config, timeout=10).ask(QUESTION)
 
 
 def test_a_guarded_request_goes_to_the_address_that_was_looked_at(

@@ -52,6 +52,20 @@ def test_i_and_my_are_the_counterparty_and_nobody_else() -> None:
     assert not read("我们什么时候见面？", ("陆青",)).names("陆青")
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What does this user prefer?",
+        "Where is the user's office?",
+        "这个用户的偏好是什么？",
+        "该用户住在哪里？",
+    ],
+)
+def test_an_agent_that_asks_for_the_counterparty_says_this_user(query: str) -> None:
+    assert read(query, ("Bob",)).names("Bob")
+    assert not read(query).names("Bob")
+
+
 def test_a_name_is_named_by_one_of_its_words_or_whole_in_chinese() -> None:
     asked = read("Where does Silva live?")
     assert asked.names("Ana Silva")

@@ -147,3 +147,114 @@ def test_a_changed_byte_anywhere_refuses_the_token(place: int, change: int) -> N
 @given(st.binary(max_size=200) | st.text(max_size=200))
 def test_any_text_is_answered_with_a_refusal(value: bytes | str) -> None:
     refuse(value if isinstance(value, str) else base64.b64encode(value).decode())
+
+
+def assembled(
+    message: bytes | None = None, *, headers: bytes | None = None, payload: bytes | None = None
+) -> str:
+    """A well signed token of these very bytes."""
+    protected = cbor2.dumps({1: -8}) if headers is None else headers
+    claims = cbor2.dumps(CLAIMS) if payload is None else payload
+    private = Ed25519PrivateKey.from_private_bytes(base64.b64decode(SIGNING))
+    signature = private.sign(cbor2.dumps(["Signature1", protected, b"", claims]))
+    whole = cbor2.dumps([protected, {}, claims, signature]) + (message or b"")
+    return base64.b64encode(whole).decode()
+
+
+def pairs(claims: dict[Any, Any], *more: tuple[Any, Any]) -> bytes:
+    """A CBOR map that may say a thing twice."""
+    said = [*claims.items(), *more]
+    return bytes([0xA0 + len(said)]) + b"".join(cbor2.dumps(part) for pair in said for part in pair)
+
+
+def test_a_token_put_together_by_hand_is_taken() -> None:
+    assert cwt.verify(assembled(), KEYS, at=NOW).subject == "ana"
+    assert cwt.verify(assembled(payload=pairs(CLAIMS)), KEYS, at=NOW).subject == "ana"
+    # a length that is not told beforehand says the same
+    streamed = b"\xbf" + pairs(CLAIMS)[1:] + b"\xff"
+    assert cwt.verify(assembled(payload=streamed), KEYS, at=NOW).subject == "ana"
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        assembled(b"\x00"),
+        assembled(payload=cbor2.dumps(CLAIMS) + b"\x00"),
+        assembled(headers=cbor2.dumps({1: -8}) + cbor2.dumps({2: [99]})),
+    ],
+    ids=["message", "claims", "header"],
+)
+def test_nothing_may_follow_a_part_of_a_token(token: str) -> None:
+    refuse(token)
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        assembled(payload=pairs(CLAIMS, (4, int(NOW) + 10**6))),
+        assembled(payload=pairs(CLAIMS, (4.0, int(NOW) + 10**6))),
+        assembled(payload=pairs({**CLAIMS, 4: 1}, (4, int(NOW) + 600))),
+        assembled(headers=pairs({1: -8}, (1, -7))),
+        assembled(headers=pairs({1: -7}, (1, -8))),
+        assembled(headers=cbor2.dumps({True: -8})),
+        assembled(headers=cbor2.dumps({1.0: -8})),
+        assembled(headers=cbor2.dumps({1: -8.0})),
+        assembled(payload=cbor2.dumps({float(k): v for k, v in CLAIMS.items()})),
+    ],
+)
+def test_a_label_is_an_integer_or_a_text_and_there_once(token: str) -> None:
+    refuse(token)
+
+
+def test_critical_headers_are_refused_wherever_they_are() -> None:
+    refuse(signed(unprotected={2: [99]}))
+
+
+def test_scopes_are_parted_by_blanks_alone() -> None:
+    refuse(signed({**CLAIMS, 9: "read\u00a0write"}))
+    assert cwt.verify(signed({**CLAIMS, 9: " read  write "}), KEYS, at=NOW).scopes == {
+        "read",
+        "write",
+    }
+
+
+RAW = base64.b64decode(PUBLIC)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        {1: 1, -1: 6, -2: RAW, 3: -7},
+        {1: 1, -1: 6, -2: RAW, 4: [1]},
+        {1: 1, -1: 6, -2: RAW, 2: 5},
+        {1: 1, -1: 6, -2: RAW, -4: base64.b64decode(SIGNING)},
+        {1: True, -1: 6, -2: RAW},
+    ],
+    ids=["another algorithm", "for signing only", "kid that is no bytes", "private", "kty true"],
+)
+def test_a_cose_key_that_is_not_for_verifying_is_refused(key: dict[int, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        cwt.public_keys(base64.b64encode(cbor2.dumps(key)).decode())
+
+
+def test_a_cose_key_for_verifying_is_read_whatever_else_it_says() -> None:
+    told = {1: 1, -1: 6, -2: RAW, 3: -8, 4: [2], 2: b"k", 5: b"x"}
+    (key,) = cwt.public_keys(base64.b64encode(cbor2.dumps(told)).decode())
+    assert key.kid == b"k"
+    with pytest.raises(InvalidInput):
+        cwt.public_keys(base64.b64encode(cbor2.dumps(told) + b"\x00").decode())
+
+
+# points of small order: anybody can sign for them
+_P = 2**255 - 19
+_ORDER_8 = (
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+)
+SMALL = [0, 1, _P - 1, _P, _P + 1, *(int.from_bytes(bytes.fromhex(y), "little") for y in _ORDER_8)]
+
+
+@pytest.mark.parametrize("y", [*SMALL, *(y | 1 << 255 for y in SMALL)])
+def test_a_key_for_which_anybody_can_sign_is_refused(y: int) -> None:
+    with pytest.raises(InvalidInput):
+        cwt.public_keys(base64.b64encode(y.to_bytes(32, "little")).decode())
