@@ -34,6 +34,12 @@ class ApiWorker(ThreadWorker):
             return super().handle(conn)
 
     def handle_request(self, req: Any, conn: Any) -> Any:
-        """Answer a request whose head is here: what follows has all the time it needs."""
+        """Answer a request whose head is here: what follows has all the time it needs.
+
+        A body that is too large is refused unread, and its client told that the connection ends.
+        """
         self._reading.head.close()
+        length = dict(req.headers).get("CONTENT-LENGTH", "")
+        if length.isdecimal() and int(length) > settings().max_body_bytes:
+            req.force_close()
         return super().handle_request(req, conn)

@@ -17,6 +17,7 @@ from psycopg.types.json import Jsonb
 from storage import jobs
 from storage.clock import now, to_text
 from storage.database import Scope, Transaction, sql
+from storage.ids import is_id
 
 PlanScope = Literal["payload_only", "semantic"]
 Status = Literal["pending", "partial", "blocked", "completed"]
@@ -142,7 +143,7 @@ def create(
 
 def get(tx: Transaction, scope: Scope, caller: str, ref: str) -> ErasurePlan | None:
     """The caller's plan of that handle; None for an unknown one and for anybody else's."""
-    plan = find(tx, scope, ref)
+    plan = find(tx, scope, ref) if is_id(ref, "pln") else None
     return plan if plan is not None and plan.caller == caller else None
 
 

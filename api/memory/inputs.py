@@ -43,11 +43,13 @@ LATEST = parse_text("2200-01-01T00:00:00Z")
 
 
 def _canonical_time(text: str) -> str:
-    at = parse_text(text)
+    try:
+        at = parse_text(text, field="it")
+    except InvalidInput as error:
+        # where it stands is told by who knows it
+        raise ValueError(error.message.rstrip(".")) from None
     if not EARLIEST <= at < LATEST:
-        raise InvalidInput(
-            "timestamp must lie between 1980-01-01 and 2200-01-01.", field="timestamp"
-        )
+        raise ValueError("it must lie between 1980-01-01 and 2200-01-01")
     return to_text(at)
 
 

@@ -32,8 +32,12 @@ _CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 
 
 def _canonical(text: str) -> str:
-    if _CANONICAL.fullmatch(text) is None or to_text(parse_text(text)) != text:
-        raise InvalidInput("A time is written YYYY-MM-DDTHH:mm:ss.SSSZ and exists.")
+    try:
+        known = _CANONICAL.fullmatch(text) is not None and to_text(parse_text(text)) == text
+    except InvalidInput:
+        known = False
+    if not known:
+        raise ValueError("a time is written YYYY-MM-DDTHH:mm:ss.SSSZ and exists")
     return text
 
 

@@ -76,7 +76,8 @@ _MOSTLY_ONE = frozenset(
 def _latest_first(views: Sequence[ClaimView]) -> list[ClaimView]:
     """What mostly has one value, the latest first; else the order is kept."""
     waiting: dict[tuple[str, ...], list[ClaimView]] = {}
-    for view in sorted(views, key=lambda view: view.asserted_at):
+    # reversed, so that of equally late ones the first is taken first
+    for view in sorted(reversed(views), key=lambda view: view.asserted_at):
         waiting.setdefault(_respect(view), []).append(view)
     return [waiting[_respect(view)].pop() for view in views]
 

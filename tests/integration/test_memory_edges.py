@@ -19,12 +19,12 @@ def test_an_operation_of_any_type_is_answered_by_a_response(world: World, operat
     assert (told["status"], told["error"]["code"]) == ("failed", "InvalidRequestEnvelope")
 
 
-@pytest.mark.parametrize("kind", ["sources", "receipts"])
+@pytest.mark.parametrize("kind", ["sources", "receipts", "plans"])
 @pytest.mark.parametrize("handle", ["%00", "{prefix}-%00", "{prefix}-" + "0" * 31 + "%00", "é"])
 def test_a_handle_that_no_handle_can_look_like_is_unknown(
     world: World, kind: str, handle: str
 ) -> None:
-    prefix = {"sources": "src", "receipts": "rcp"}[kind]
+    prefix = {"sources": "src", "receipts": "rcp", "plans": "pln"}[kind]
     caller = world.caller()
     unknown = caller.call("GET", f"memory/{kind}/{prefix}-{'0' * 32}")
     odd = caller.call("GET", f"memory/{kind}/{handle.format(prefix=prefix)}")
@@ -147,3 +147,22 @@ def test_what_others_say_is_not_refused_with_what_one_had_erased(
     assert caller.done("observe", source_ref=caller.stage(other))["progress"]["phase"] == (
         "available"
     )
+
+
+def test_a_wrong_time_is_named_by_where_it_stands(world: World) -> None:
+    caller = world.caller()
+    staged = {
+        "messages": [{"role": "user", "content": "I live in Utrecht."}],
+        "observed_at": "yesterday",
+        "idempotency_key": "k",
+    }
+    refused = caller.call("POST", "memory/sources", staged).json
+    assert refused["data"]["field"] == "observed_at", refused
+    told = caller.ask(
+        {
+            "kip_memory": "2.0",
+            "operation": "recall",
+            "input": {"query": "Where?", "time": {"valid_at": "2026-01-01"}},
+        }
+    )
+    assert told["error"]["details"]["field"] == "time.valid_at", told
