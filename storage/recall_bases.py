@@ -95,13 +95,19 @@ def keep(
         " expires_at, detail) values (%s, %s, %s, %s, %s, %s, %s, %s)",
         (scope.space_id, ref, caller, job_id, snapshot_seq, at, until, Jsonb(detail)),
     )
-    tx.cursor().executemany(
+    tx.execute(
         "insert into recall_base_element (space_id, ref, item, position, element_id, version,"
-        " digest) values (%s, %s, %s, %s, %s, %s, %s)",
-        [
-            (scope.space_id, ref, one.item, n, one.element_id, one.version, one.digest)
-            for n, one in enumerate(elements)
-        ],
+        " digest) select %s, %s, n.item, n.position - 1, n.element_id, n.version, n.digest"
+        " from unnest(%s::int[], %s::text[], %s::bigint[], %s::text[])"
+        " with ordinality as n(item, element_id, version, digest, position)",
+        (
+            scope.space_id,
+            ref,
+            [one.item for one in elements],
+            [one.element_id for one in elements],
+            [one.version for one in elements],
+            [one.digest for one in elements],
+        ),
     )
     _clear(tx, scope)
 

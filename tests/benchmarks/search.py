@@ -56,6 +56,8 @@ _FACTS = (
     ("owns", "Thing", "I own a {o} that my aunt left me", "What does {s} own?"),
 )
 _SYLLABLES = "ka|lo|mi|ren|tas|vor|el|ni|sha|dru|pe|quo|bi|lan|far|gus|hel|ix|jor|ulm"
+#: When the first message was said, Unix milliseconds; a million later ones all lie in the past.
+_FIRST = 1_700_000_000_000
 #: How many messages one formation of the filling holds.
 _BATCH = 500
 #: Beyond this many vectors a space gets an approximate index.
@@ -167,7 +169,7 @@ def fill(scope: Scope, told: Sequence[Fact]) -> float | None:
                 "role": "user",
                 "name": fact.speaker,
                 "content": fact.text,
-                "timestamp": 1_780_000_000_000 + 60_000 * (start + place),
+                "timestamp": _FIRST + 60_000 * (start + place),
             }
             for place, fact in enumerate(batch)
         ]
