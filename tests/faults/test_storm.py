@@ -13,6 +13,7 @@ def check(seed: int, seconds: float) -> None:
     assert verdict.clean, verdict.line()
     assert verdict.jobs > 100
     assert verdict.kills > 5
+    assert verdict.observed > 10
 
 
 @pytest.mark.timeout(420)
