@@ -9,15 +9,17 @@ from storage.kip.language.literals import number_value, string_value
 from storage.kip.language.source import MAX_DEPTH, Source
 from storage.kip.language.tokens import Kind, Token
 
-_SKIPPED = r"(?:[ \t\r\n]++|//[^\r\n]*+)*+"
+# Groups are not possessive: early releases of Python 3.11 go on in the middle of one that failed.
+# Each begins with what nothing before it can take, so that giving one back leads nowhere.
+_SKIPPED = r"(?:[ \t\r\n]++|//[^\r\n]*+)*"
 _TOKEN = re.compile(
     _SKIPPED
     + r"""(?:
       (?P<word> [A-Za-z_][A-Za-z0-9_]*+ )
     | (?P<variable> \?[A-Za-z_][A-Za-z0-9_]*+ )
     | (?P<parameter> :[A-Za-z_][A-Za-z0-9_]*+ )
-    | (?P<string> "[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*+)*+" )
-    | (?P<number> -?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+ (?![A-Za-z0-9_.]) )
+    | (?P<string> "[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*+)*" )
+    | (?P<number> -?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?+[0-9]++)? (?![A-Za-z0-9_.]) )
     | (?P<open> [({\[] )
     | (?P<close> [)}\]] )
     | (?P<mark> ==(?!=) | != | <= | >= | && | \|\| | <(?!>) | [,.:|>!-] )
@@ -26,7 +28,9 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _REST = re.compile(_SKIPPED)
-_BAD_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*+')
+_BAD_STRING = re.compile(
+    r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*+)*'
+)
 
 #: Beginnings that other languages use, and what they are called here.
 _OTHER_LANGUAGES = (

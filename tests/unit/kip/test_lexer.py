@@ -143,3 +143,8 @@ def test_no_depth_breaks_the_parser(bracket: str) -> None:
     for count in (31, 63, 64, 65, 1000, 20_000):
         with pytest.raises(KipError):
             read("FIND(?x) WHERE { ?x {} " + bracket * count)
+
+
+@pytest.mark.parametrize("odd", ["/", "/ x", "?x {} / ", '"\\', '"a\\u00', '"a\\u00"'])
+def test_what_begins_like_a_comment_an_escape_or_a_number_and_is_none_is_refused(odd: str) -> None:
+    assert code_of(f"FIND(?x) WHERE {{ ?x {{}} {odd} }}") == "InvalidSyntax"
