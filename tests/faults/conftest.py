@@ -11,6 +11,7 @@ import pytest
 from jobs import dispatch, ledger
 from storage import jobs as table
 from storage.database import Database, Scope
+from storage.errors import DatabaseUnavailable
 from storage.jobs import Job
 from storage.principals import anonymous
 from storage.settings import reload
@@ -59,11 +60,14 @@ class Bench:
         ids = [job.id for job in jobs]
 
         def ended() -> bool:
-            with self.database.ledger() as tx:
-                row = tx.execute(
-                    "select count(*) from job where id = any(%s) and finished_at is not null",
-                    (ids,),
-                ).fetchone()
+            try:
+                with self.database.ledger() as tx:
+                    row = tx.execute(
+                        "select count(*) from job where id = any(%s) and finished_at is not null",
+                        (ids,),
+                    ).fetchone()
+            except DatabaseUnavailable:
+                return False
             return row == (len(ids),)
 
         wait_for(ended, seconds=seconds, what=f"the end of {len(ids)} jobs")

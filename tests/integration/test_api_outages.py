@@ -44,7 +44,7 @@ def test_with_the_database_away_requests_are_503_and_nothing_is_kept(client, spa
         services.start_postgres()
     assert traces(services) == before
     eventually(lambda: form(client, space).status_code == 200, seconds=20)
-    assert client.get("/readyz").status_code == 200
+    eventually(lambda: client.get("/readyz").status_code == 200, seconds=20)
     assert len(client.get(f"/v1/{space}/jobs").json["result"]) == 1
 
 
