@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from jobs import dispatch, ledger
+from jobs import dispatch, ledger, records
 from jobs.ledger import Idempotency
 from pipelines.product.changes import Caller
-from storage import conversations, jobs
+from storage import jobs
 from storage.clock import to_millis
 from storage.database import Database, Scope, Transaction
 from storage.errors import InvalidInput, TooLarge
@@ -131,27 +131,15 @@ def _accept(
     if known is None:
         # what was accepted before is answered for, whatever was excluded since
         _refuse_excluded(tx, scope, messages, source)
-    number = conversations.next_id(tx, scope)
-    accepted = ledger.accept(
+    return records.accept(
         tx,
         principal,
         "formation",
-        {"conversation": number},
+        messages,
+        extra=extra,
         operation=OPERATION,
         idempotency=Idempotency(operation_id, {"messages": messages, **extra}),
     )
-    if accepted.created:
-        conversations.create(
-            tx,
-            scope,
-            number,
-            "formation",
-            job_id=accepted.job.id,
-            principal=principal.subject,
-            messages=messages,
-            extra=extra,
-        )
-    return accepted
 
 
 def _refuse_excluded(

@@ -16,6 +16,7 @@ from api.validation import validated
 from storage import memory_policy
 from storage.clock import parse_text, to_millis, to_text
 from storage.errors import InvalidInput, TooLarge
+from storage.messages import TEXT_TYPES, part_text
 from storage.settings import settings
 
 #: Characters of a name, a user id, or a member of a context.
@@ -71,10 +72,6 @@ class ContentPart(TypedDict):
 
     __pydantic_config__ = _CARRIES  # type: ignore[misc]
     type: Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS)]
-
-
-#: The types of the parts whose text is read.
-TEXT_TYPES = ("text", "Text")
 
 
 def _text_is_text(part: ContentPart) -> ContentPart:
@@ -177,13 +174,8 @@ def told_context(context: InputContext | str | None) -> dict[str, Any]:
 def texts_of(message: Message) -> list[str]:
     """The texts of a message: its content, or those of its text parts."""
     content = message.get("content") or []
-    if isinstance(content, str):
-        return [content]
-    return [
-        part if isinstance(part, str) else str(part.get("text") or "")
-        for part in content
-        if isinstance(part, str) or part["type"] in TEXT_TYPES
-    ]
+    parts = [content] if isinstance(content, str) else content
+    return [text for part in parts if (text := part_text(part)) is not None]
 
 
 def _messages(messages: list[Message]) -> list[Message]:

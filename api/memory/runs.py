@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from api import request_id
-from jobs import dispatch, ledger, receipts
+from jobs import dispatch, receipts, records
 from jobs.ledger import Idempotency
-from storage import conversations, spaces
+from storage import spaces
 from storage.conversations import Collection
 from storage.database import Scope, database
 from storage.jobs import Job
@@ -35,32 +35,21 @@ def accept_run(
     with database().transaction(scope) as tx:
         if settings().auto_create_space:
             spaces.ensure(tx, scope, caller)
-        number = conversations.next_id(tx, scope)
-        accepted = ledger.accept(
+        accepted = records.accept(
             tx,
             caller,
             kind,
-            {"conversation": number, **(payload or {})},
+            messages,
+            extra=extra,
+            payload=payload,
+            thread=extra.get("context", {}).get("source"),
             idempotency=idempotency,
             coalesce_key=coalesce_key,
             request_id=request_id.current(),
         )
-        job = accepted.job
-        if accepted.created:
-            conversations.create(
-                tx,
-                scope,
-                number,
-                kind,
-                job_id=job.id,
-                principal=caller.subject,
-                messages=cast(Sequence[dict[str, Any]], messages),
-                thread=extra.get("context", {}).get("source"),
-                extra=extra,
-            )
     if accepted.created:
-        dispatch.announce([job])
-    return job
+        dispatch.announce([accepted.job])
+    return accepted.job
 
 
 def follow(job: Job) -> dict[str, Any]:

@@ -17,10 +17,10 @@ from api.memory_interface import answers, progress
 from api.memory_interface.memory import INTENTS, deadline_seconds
 from api.memory_interface.models import FeedbackInput, ObserveInput, Request, ReviseInput
 from api.waiting import wait_for_end
-from jobs import dispatch, ledger
+from jobs import dispatch, ledger, records
 from jobs.ledger import Idempotency
-from storage import conversations, jobs, memory_scopes, staging
 from storage import errors as tree
+from storage import jobs, memory_scopes, staging
 from storage.canonical import digest
 from storage.clock import to_text
 from storage.database import Scope, Transaction, database
@@ -104,13 +104,15 @@ def _accept(
         "after": [job.id for job in before] or None,
     }
     intent = {name: value for name, value in intent.items() if value is not None}
-    number = conversations.next_id(tx, scope)
+    told = {} if source.timestamp is None else {"timestamp": source.timestamp}
     try:
-        accepted = ledger.accept(
+        accepted = records.accept(
             tx,
             caller,
             "formation",
-            {"conversation": number, "intent": intent},
+            source.messages,
+            extra={**told, "intent": intent},
+            payload={"intent": intent},
             operation=request.operation,
             idempotency=Idempotency(key, _meaning(request, given, source.digest)),
             after_id=_gate(before),
@@ -118,18 +120,6 @@ def _accept(
         )
     except tree.IdempotencyConflict as conflict:
         raise _conflict() from conflict
-    if accepted.created:
-        told = {} if source.timestamp is None else {"timestamp": source.timestamp}
-        conversations.create(
-            tx,
-            scope,
-            number,
-            "formation",
-            job_id=accepted.job.id,
-            principal=caller.subject,
-            messages=source.messages,
-            extra={**told, "intent": intent},
-        )
     return accepted.job, accepted.created
 
 

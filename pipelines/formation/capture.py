@@ -12,6 +12,7 @@ from storage.canonical import digest
 from storage.clock import from_millis, parse_text, to_text
 from storage.conversations import Conversation as Record
 from storage.memory_scopes import UNSCOPED, MemoryScope
+from storage.messages import is_text, named_speaker, text_of
 from storage.source_digests import message_digest
 from storage.source_identity import SourceIdentity
 
@@ -111,24 +112,6 @@ def conversation_of(
     )
 
 
-def text_of(content: Any) -> str:
-    """The text of a message's content: a string, or its text parts, one a line."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    return "\n".join(text for part in content if (text := _part_text(part)))
-
-
-def _part_text(part: Any) -> str | None:
-    if isinstance(part, str):
-        return part
-    if isinstance(part, dict) and part.get("type") in ("text", "Text"):
-        text = part.get("text")
-        return text if isinstance(text, str) else None
-    return None
-
-
 def _capture(
     message: dict[str, Any], fallback: datetime, scope: MemoryScope, counterparty: str | None
 ) -> Captured | None:
@@ -140,11 +123,10 @@ def _capture(
     speaker = _speaker(message, role, counterparty)
     millis = message.get("timestamp")
     at = from_millis(millis) if isinstance(millis, int) else fallback
-    plain = isinstance(content, str) or all(_part_text(part) is not None for part in content or ())
     said = {
         "role": role,
         "speaker": speaker,
-        "said": text if plain else content,
+        "said": text if is_text(content) else content,
         "at": to_text(at),
     }
     unscoped = digest(said)
@@ -161,9 +143,9 @@ def _capture(
 
 def _speaker(message: Mapping[str, Any], role: Role, counterparty: str | None) -> str:
     """Who speaks. Two users who give no name are still two, where anything tells them apart."""
-    known = (message.get("name"), *((message.get("user"), counterparty) if role == "user" else ()))
-    named = (str(name) for name in known if name is not None)
-    return next((name for name in named if name.strip()), role)
+    counterparty = (counterparty or "") if role == "user" else ""
+    named = named_speaker({**message, "role": role})
+    return named or (counterparty if counterparty.strip() else role)
 
 
 def _role(value: Any) -> Role:

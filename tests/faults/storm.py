@@ -356,7 +356,7 @@ class Storm:
             jobs = {
                 row[0]: row[1:]
                 for row in conn.execute(
-                    "select id, state, receipt_ref, finished_at, fence, error from job"
+                    "select id, state, receipt_ref, kind, fence, error from job"
                     " where kind = any(%s)",
                     (KINDS,),
                 )
@@ -391,13 +391,15 @@ class Storm:
         self.verdict.jobs = len(jobs)
         self.verdict.observed = sum(client.observed for client in self.memory)
         self.verdict.forgotten = sum(client.forgotten for client in self.memory)
-        self.verdict.maintained = sum(client.maintained for client in self.memory)
         for key, count in keys.items():
             if count > 1:
                 self._note("doubled", f"{count} jobs for key {key}")
         for asked in self.asked:
             self._check_one(asked, jobs, evidence, endings)
-        for job_id, (state, *_) in jobs.items():
+        for job_id, (state, _, kind, _, error) in jobs.items():
+            self.verdict.maintained += kind == "maintenance" and state == "succeeded"
+            if kind == "maintenance" and state in ("failed", "cancelled"):
+                self._note("lost", f"maintenance {job_id} is {state}: {error}")
             if state in ("accepted", "running"):
                 self._note("stuck", f"{job_id} is {state}")
             if replayed.get(job_id) != state:

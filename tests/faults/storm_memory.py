@@ -52,7 +52,7 @@ class MemoryClient:
         self._sources: list[Source] = []
         self._upkeep: list[tuple[str, str]] = []
         self._refused: list[str] = []
-        self.observed = self.forgotten = self.maintained = 0
+        self.observed = self.forgotten = 0
 
     # while it storms
 
@@ -176,9 +176,12 @@ class MemoryClient:
         body = {"trigger": "on_demand", "scope": "quick"}
         headers = {"Idempotency-Key": key}
         try:
-            http.post(f"/v1/{space}/maintenance", json=body, headers=headers)
+            answer = http.post(f"/v1/{space}/maintenance", json=body, headers=headers)
         except httpx2.HTTPError:
             return
+        # 409: something is formed there just now
+        if answer.status_code not in (200, 409, 503):
+            self._refused.append(f"upkeep answers {answer.status_code}: {answer.text[:300]}")
 
     # the reckoning
 
@@ -192,16 +195,12 @@ class MemoryClient:
             )
         )
         jobs = {
-            row[0]: row[1:]
-            for row in conn.execute("select receipt_ref, state, error, kind from job")
+            row[0]: row[1:] for row in conn.execute("select receipt_ref, state, error from job")
         }
         for told in self._refused:
             yield "false_receipts", told
         for source in self._sources:
             yield from self._check_source(source, words, jobs)
-        self.maintained = sum(
-            1 for state, _, kind in jobs.values() if kind == "maintenance" and state == "succeeded"
-        )
 
     def _check_source(
         self, source: Source, words: Counter[tuple[str, str]], jobs: dict[str, Any]

@@ -213,6 +213,9 @@ def test_words_that_went_every_way_are_nowhere_once_it_is_completed(
         "job.error",
     }
 
+    # the planner's statistics are a copy, too
+    with psycopg.connect(services.admin_url, autocommit=True) as conn:
+        conn.execute("analyze")
     again = talk.stage(SAID + " ")
     for other in others:
         ended = talk.ask("forget", target_ref=other, mode="semantic")

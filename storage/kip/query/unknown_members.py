@@ -5,7 +5,7 @@ The language lets a query name any member, so this is a caveat beside the answer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any
 
@@ -28,12 +28,12 @@ def unknown_members(statement: Find) -> list[dict[str, Any]]:
     for clause, kind in _patterns(statement):
         kinds[clause.variable.name] = kind
         for member in clause.match.members:
-            if member.name not in _SELECTORS[kind] and member.name not in _names(kind):
+            if member.name not in _SELECTORS[kind] and member.name not in FIELDS[kind]:
                 found[kind, member.name] = None
     searched = {clause.variable.name for clause in every(statement, SearchPattern)}
     for path in every(statement, Path):
         known = kinds.get(path.variable.name)
-        if known and path.variable.name not in searched and path.steps[0] not in _names(known):
+        if known and path.variable.name not in searched and path.steps[0] not in FIELDS[known]:
             found[known, path.steps[0]] = None
     return [_warning(kind, name) for kind, name in found]
 
@@ -45,12 +45,8 @@ def _patterns(statement: Find) -> Iterator[tuple[ConceptPattern | RecordPattern,
         yield record, _KINDS[record.kind]
 
 
-def _names(kind: str) -> Mapping[str, Any]:
-    return FIELDS[kind]
-
-
 def _warning(kind: str, name: str) -> dict[str, Any]:
-    known = [member for member in _names(kind) if "." not in member]
+    known = [member for member in FIELDS[kind] if "." not in member]
     close = ["schema_ref"] if name == "type" else get_close_matches(name, known, 1)
     if close:
         hint = f" Did you mean {close[0]}?"
